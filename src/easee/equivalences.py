@@ -1,0 +1,325 @@
+"""Equivalence sets: which action sequences do the same thing (Section 3.1 of the paper).
+
+A *word* is a sequence of actions, a *relation* a pair of words with the same effect from every
+state. `Equivalences` holds the actions and the relations; the builders at the end of this module
+(`commute`, `inverse`, ...) write the usual ones, and `|` joins them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from easee import word_problem
+from easee.errors import ArgumentError, ArgumentTypeError, PriorError, UnknownActionError, nearest
+from easee.files import replacing
+
+Word: TypeAlias = tuple[str, ...]
+Relation: TypeAlias = tuple[Word, Word]
+AnyWord: TypeAlias = str | Sequence[str]
+AnyRelation: TypeAlias = "str | tuple[AnyWord, AnyWord] | Equivalences"
+
+EMPTY = "Λ"
+
+
+@dataclass(frozen=True)
+class Equivalences:
+    """The actions of an environment and the pairs of words known to be equivalent.
+
+    Args:
+        actions: names, in the order of the environment's action indices. A name has no
+            white space, no `~` and no `#`.
+        pairs: each a text `"left right ~ right left"`, a pair of words, or another
+            `Equivalences`, whose pairs are taken over. An empty side, or `Λ`, is the empty word.
+
+    >>> omega = Equivalences(["forward", "left", "right"], ["right left ~ ", "left right ~ Λ"])
+    >>> omega.pairs
+    ((('right', 'left'), ()), (('left', 'right'), ()))
+    >>> omega.equivalent("left left right", "left")
+    True
+    >>> print(omega | inverse("forward", "back"))
+    actions: forward left right back
+    right left ~ Λ
+    left right ~ Λ
+    forward back ~ Λ
+    back forward ~ Λ
+    """
+
+    actions: tuple[str, ...]
+    pairs: tuple[Relation, ...]
+    _index: dict[str, int] = field(init=False, repr=False, compare=False)
+
+    def __init__(self, actions: Iterable[str], pairs: Iterable[AnyRelation] = ()) -> None:
+        names = _checked_actions(actions)
+        object.__setattr__(self, "actions", names)
+        object.__setattr__(self, "_index", {name: i for i, name in enumerate(names)})
+        # An equivalence set is a set of unordered pairs: repeats and u ~ u say nothing.
+        seen: set[frozenset[Word]] = set()
+        kept: list[Relation] = []
+        for pair in _flatten(pairs):
+            left, right = (self._checked(word, pair) for word in pair)
+            key = frozenset((left, right))
+            if len(key) == 2 and key not in seen:
+                seen.add(key)
+                kept.append((left, right))
+        object.__setattr__(self, "pairs", tuple(kept))
+
+    def _checked(self, word: Word, pair: Relation) -> Word:
+        for name in word:
+            if name not in self._index:
+                hint = nearest(str(name), self.actions)
+                raise UnknownActionError(
+                    f"unknown action {name!r} in '{_relation_text(pair)}': {hint}"
+                )
+        return word
+
+    def __iter__(self) -> Iterator[Relation]:
+        return iter(self.pairs)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __or__(self, other: Equivalences) -> Equivalences:
+        """Join two sets: the actions of both (first come, first numbered) and the pairs of both."""
+        if not isinstance(other, Equivalences):
+            return NotImplemented
+        return Equivalences(dict.fromkeys(self.actions + other.actions), [self, other])
+
+    def __str__(self) -> str:
+        lines = ["actions: " + " ".join(self.actions), *map(_relation_text, self.pairs)]
+        return "\n".join(lines)
+
+    @property
+    def indexed(self) -> word_problem.Presentation:
+        """Return the pairs with actions as indices, which is what the algebra works on.
+
+        >>> Equivalences(["a", "b"], ["a b ~ b a"]).indexed
+        Presentation(letters=2, pairs=(((0, 1), (1, 0)),))
+        """
+        pairs = tuple((self.indices(u), self.indices(v)) for u, v in self.pairs)
+        return word_problem.Presentation(len(self.actions), pairs)
+
+    def indices(self, word: AnyWord) -> tuple[int, ...]:
+        """Return a word as action indices.
+
+        >>> Equivalences(["a", "b"]).indices("b a b")
+        (1, 0, 1)
+        """
+        names = _as_word(word)
+        return tuple(self._index[name] for name in self._checked(names, (names, ())))
+
+    def equivalent(self, u: AnyWord, v: AnyWord) -> bool | None:
+        """Tell whether two words are equivalent: True, False, or None when it stays unknown.
+
+        Unknown happens only where completion does not end (the word problem is undecidable in
+        general) and no bounded derivation joins the two words.
+
+        >>> omega = Equivalences(["a", "b"], ["a b ~ b a"])
+        >>> omega.equivalent("a a b", "b a a"), omega.equivalent("a", "b")
+        (True, False)
+        """
+        return word_problem.equivalent(self.indexed, self.indices(u), self.indices(v))
+
+    @classmethod
+    def parse(cls, text: str) -> Equivalences:
+        """Read the text format: a line `actions: ...`, then one relation a line.
+
+        `#` starts a comment, blank lines are skipped, an empty side or `Λ` is the empty word.
+
+        >>> Equivalences.parse("actions: l r\\nl r ~   # undo\\n").pairs
+        ((('l', 'r'), ()),)
+
+        Raises:
+            PriorError: with the number and the text of the offending line.
+        """
+        actions: tuple[str, ...] | None = None
+        pairs: list[Relation] = []
+        for number, raw in enumerate(text.removeprefix("\ufeff").splitlines(), start=1):
+            line = raw.split("#", 1)[0].strip()
+            if not line:
+                continue
+            try:
+                if actions is None:
+                    actions = _checked_actions(_action_line(line))
+                else:
+                    pairs.extend(cls(actions, [line]).pairs)
+            except PriorError as error:
+                # The error's own class is kept: an unknown action stays an UnknownActionError.
+                raise type(error)(f"line {number}: {error} (in {raw.strip()!r})") from None
+        if actions is None:
+            raise PriorError("no actions: expected a first line such as 'actions: left right'")
+        return cls(actions, pairs)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Equivalences:
+        """Read a file in the text format; see `parse`."""
+        try:
+            return cls.parse(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise PriorError(f"cannot read the prior {str(path)!r}: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise PriorError(f"{str(path)!r} is not UTF-8 text, so it is no prior") from error
+        except PriorError as error:
+            raise type(error)(f"{path}: {error}") from None
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the text format, all or nothing."""
+        with replacing(path) as file:
+            file.write(f"{self}\n".encode())
+
+
+def _checked_actions(actions: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(actions, str):
+        raise PriorError(f"expected a list of action names, found the text {actions!r}")
+    names = tuple(actions)
+    if not names:
+        raise PriorError("no actions: expected at least one action name, found none")
+    for name in names:
+        if not isinstance(name, str):
+            raise PriorError(f"expected action names as text, found {name!r}")
+        if not name or name == EMPTY or set(name) & set("~#") or len(name.split()) != 1:
+            raise PriorError(
+                f"{name!r} cannot name an action: expected a name without white space, "
+                f"'~' or '#', other than {EMPTY!r}"
+            )
+    repeated = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if repeated is not None:
+        raise PriorError(f"action {repeated!r} is named twice: give every action its own name")
+    return names
+
+
+def _action_line(line: str) -> list[str]:
+    head, colon, rest = line.partition(":")
+    if head.strip() != "actions" or not colon:
+        raise PriorError("expected the list of actions first, as in 'actions: left right'")
+    return rest.split()
+
+
+def _as_word(word: AnyWord) -> Word:
+    if isinstance(word, str):
+        names = word.split()
+        return () if names == [EMPTY] else tuple(names)
+    if not isinstance(word, Iterable):
+        raise ArgumentTypeError(f"expected a word as text or a sequence of names, found {word!r}")
+    return tuple(word)
+
+
+def _as_relation(pair: AnyRelation) -> Relation:
+    if isinstance(pair, str):
+        sides = pair.split("~")
+        if len(sides) != 2:
+            raise PriorError(
+                f"malformed relation {pair!r}: expected two words with one '~' between them, "
+                f"found {len(sides) - 1} '~'"
+            )
+        return _as_word(sides[0]), _as_word(sides[1])
+    if not isinstance(pair, Sequence) or len(pair) != 2:
+        raise PriorError(f"malformed relation {pair!r}: expected a text with '~' or a pair of words")
+    return _as_word(pair[0]), _as_word(pair[1])
+
+
+def _flatten(pairs: Iterable[AnyRelation]) -> Iterator[Relation]:
+    if isinstance(pairs, str):
+        raise PriorError(f"expected a list of relations, found the single text {pairs!r}")
+    for pair in pairs:
+        if isinstance(pair, Equivalences):
+            yield from pair.pairs
+        else:
+            yield _as_relation(pair)
+
+
+def _relation_text(pair: Relation) -> str:
+    return " ~ ".join(" ".join(map(str, side)) or EMPTY for side in pair)
+
+
+# --- builders: the usual relations, over just the actions they name -----------------------------
+
+
+def _over(*pairs: tuple[AnyWord, AnyWord]) -> Equivalences:
+    words = [_as_relation(pair) for pair in pairs]
+    return Equivalences(dict.fromkeys(itertools.chain(*itertools.chain(*words))), words)
+
+
+def commute(u: AnyWord, v: AnyWord) -> Equivalences:
+    """Two words give the same in either order.
+
+    >>> print(commute("left", "right"))
+    actions: left right
+    left right ~ right left
+    """
+    first, second = _as_word(u), _as_word(v)
+    return _over((first + second, second + first))
+
+
+def commute_all(*actions: str | Iterable[str]) -> Equivalences:
+    """Every two of the actions commute. Takes names, or one list of names.
+
+    >>> len(commute_all("up", "down", "left", "right"))
+    6
+    """
+    names = [a for group in actions for a in ([group] if isinstance(group, str) else group)]
+    pairs = [(_as_word(f"{a} {b}"), _as_word(f"{b} {a}")) for a, b in _two_of(names)]
+    return Equivalences(names, pairs)
+
+
+def _two_of(names: list[str]) -> Iterator[tuple[str, str]]:
+    return itertools.combinations(names, 2)
+
+
+def inverse(u: AnyWord, v: AnyWord) -> Equivalences:
+    """Each of two words undoes the other.
+
+    >>> print(inverse("left", "right"))
+    actions: left right
+    left right ~ Λ
+    right left ~ Λ
+    """
+    first, second = _as_word(u), _as_word(v)
+    return _over((first + second, ()), (second + first, ()))
+
+
+def idempotent(word: AnyWord) -> Equivalences:
+    """Doing it twice is doing it once.
+
+    >>> print(idempotent("open"))
+    actions: open
+    open open ~ open
+    """
+    once = _as_word(word)
+    return _over((once + once, once))
+
+
+def noop(word: AnyWord) -> Equivalences:
+    """It does nothing.
+
+    >>> print(noop("wait"))
+    actions: wait
+    wait ~ Λ
+    """
+    return _over((_as_word(word), ()))
+
+
+def power(word: AnyWord, n: int, equals: AnyWord = ()) -> Equivalences:
+    """Doing it `n` times is the word `equals`, by default nothing.
+
+    >>> print(power("turn", 4))
+    actions: turn
+    turn turn turn turn ~ Λ
+    """
+    if not isinstance(n, int) or n < 1:
+        raise ArgumentError(f"expected a power of at least 1, found {n!r}")
+    return _over((_as_word(word) * n, equals))
+
+
+def decompose(action: AnyWord, *parts: AnyWord) -> Equivalences:
+    """One action is several others in a row.
+
+    >>> print(decompose("upright", "up", "right"))
+    actions: upright up right
+    upright ~ up right
+    """
+    return _over((_as_word(action), sum(map(_as_word, parts), ())))

@@ -1,0 +1,87 @@
+"""What can go wrong, as a tree.
+
+    EaseeError
+    ├── PriorError (ValueError)            a prior that does not parse or makes no sense
+    │   └── UnknownActionError             a word uses an action that the prior does not have
+    ├── ArgumentError (ValueError)         an argument of the right type with an impossible value
+    │   └── ArgumentTypeError (TypeError)  an argument of the wrong type
+    ├── GraphTooLargeError (MemoryError)   the graph would not fit in memory
+    ├── ConvergenceError (RuntimeError)    the optimiser missed its tolerance
+    ├── PolicyFileError (ValueError)       a file that is no policy, or not a whole one
+    └── MissingExtraError (ImportError)    an optional dependency is not installed
+
+Each also derives from the built-in exception that a caller would expect there.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+
+class EaseeError(Exception):
+    """Root of every exception that this library raises on purpose."""
+
+
+class PriorError(EaseeError, ValueError):
+    """A prior that does not parse or makes no sense."""
+
+
+class UnknownActionError(PriorError):
+    """A word uses an action that the prior does not have."""
+
+
+class ArgumentError(EaseeError, ValueError):
+    """An argument has an impossible value."""
+
+
+class ArgumentTypeError(ArgumentError, TypeError):
+    """An argument has the wrong type."""
+
+
+class GraphTooLargeError(EaseeError, MemoryError):
+    """The local-dynamics graph would not fit in memory."""
+
+
+class ConvergenceError(EaseeError, RuntimeError):
+    """The optimiser missed its tolerance.
+
+    Attributes:
+        gap: the duality gap that was reached.
+        tolerance: the one that was asked for.
+        policy: the best `ExplorationPolicy` found; its `gap` still bounds its distance from
+            the optimum.
+    """
+
+    def __init__(self, message: str, *, gap: float, tolerance: float, policy: Any = None) -> None:
+        super().__init__(message)
+        self.gap = gap
+        self.tolerance = tolerance
+        self.policy = policy
+
+
+class PolicyFileError(EaseeError, ValueError):
+    """A file is no policy, or not a whole one."""
+
+
+class MissingExtraError(EaseeError, ImportError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(
+            f"this needs {package}, which is not installed: pip install 'easee-rl[{extra}]'"
+        )
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return a hint that names what was probably meant, or lists what there is.
+
+    >>> nearest("lfet", ["left", "right"])
+    "did you mean 'left'?"
+    >>> nearest("jump", ["left", "right"])
+    'expected one of: left, right'
+    """
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"expected one of: {', '.join(names)}"

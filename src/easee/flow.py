@@ -1,0 +1,216 @@
+"""The convex problem: how evenly a flow over the layers visits the nodes (Section 4.2).
+
+A policy sends one unit of mass from the empty word along forward edges. `visits` is the mass that
+reaches each node; it stays at the ends (full depth and dead ends), so that the mass of every time
+step is a distribution. The objective is
+
+    J = sum over t of w_t H(p_t) = sum over nodes of omega(v) * (-p(v) log p(v)),
+
+where omega(v) is the weight of v's layer, and at a dead end also of all later ones. J is concave,
+so for *any* flow the linearisation bounds the optimum: with c(v) = dJ/dp(v), the best path's sum
+of c minus the flow's own average of it. That is the duality gap; it costs one backward pass.
+
+A `Network` may be the graph itself or its quotient by symmetry, where a node stands for `sizes`
+equal nodes and an edge for `copies` equal edges from each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from easee.errors import ArgumentError
+from easee.graph import LocalGraph
+
+Floats = NDArray[np.float64]
+Ids = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """A layered graph with everything the optimiser needs to know.
+
+    Attributes:
+        layers: int (l + 1,), layer t has the nodes `layers[t]` up to `layers[t + 1]`.
+        stages: int (l,), the edges out of layer t are `stages[t]` up to `stages[t + 1]`.
+        tails, heads: int (m,), the edges, sorted by tail.
+        copies: float (m,), how many equal edges each one stands for, per tail.
+        sizes: float (n,), how many equal nodes each one stands for.
+        omega: float (n,), the weight of each node's entropy.
+    """
+
+    layers: NDArray[np.int64]
+    stages: NDArray[np.int64]
+    tails: Ids
+    heads: Ids
+    copies: Floats
+    sizes: Floats
+    omega: Floats
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.omega)
+
+
+def network(graph: LocalGraph, omega: Floats) -> Network:
+    """Return the forward edges of a graph as a network."""
+    tails, actions = np.nonzero(graph.forward)
+    heads = graph.successors[tails, actions]
+    deepest = int(graph.depths[-1])
+    layers = np.searchsorted(graph.depths, np.arange(deepest + 2))
+    stages = np.searchsorted(tails, layers)
+    return Network(
+        layers=layers,
+        stages=stages[: deepest + 1],
+        tails=tails.astype(np.int32),
+        heads=heads,
+        copies=np.ones(len(tails)),
+        sizes=np.ones(len(graph)),
+        omega=omega,
+    )
+
+
+def node_weights(
+    graph: LocalGraph,
+    weights: ArrayLike | None = None,
+    interest: ArrayLike | None = None,
+) -> Floats:
+    """Return omega, the weight of every node's entropy, float (n,).
+
+    >>> from easee.equivalences import Equivalences
+    >>> from easee.graph import unroll
+    >>> node_weights(unroll(Equivalences(["a", "b"]), depth=2))
+    array([0. , 0.5, 0.5, 0.5, 0.5, 0.5, 0.5])
+    """
+    layer = np.concatenate([[0.0], layer_weights(graph, weights)])
+    omega = layer[graph.depths]
+    # Mass waits at a dead end until step d, and counts at every step that it waits.
+    dead = graph.ends & (graph.depths < graph.depth)
+    omega[dead] = np.cumsum(layer[::-1])[::-1][graph.depths[dead]]
+    if interest is not None:
+        omega[~_checked_interest(graph, interest)] = 0.0
+        if not omega.any():
+            raise ArgumentError("no node of interest is in a layer that has weight")
+    return omega
+
+
+def layer_weights(graph: LocalGraph, weights: ArrayLike | None = None) -> Floats:
+    """Return the weights of layers 1 to d, scaled to sum 1; all equal by default (the paper's)."""
+    if weights is None:
+        return np.full(graph.depth, 1.0 / graph.depth)
+    try:
+        given = np.asarray(weights, dtype=float)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"expected {graph.depth} numbers as weights, found {weights!r}") from None
+    if given.shape != (graph.depth,):
+        raise ArgumentError(
+            f"expected {graph.depth} weights, one for each layer from 1 to {graph.depth}, "
+            f"found an array of shape {given.shape}"
+        )
+    if not np.isfinite(given).all() or (given < 0).any():
+        raise ArgumentError(f"expected finite non-negative weights, found {given.tolist()}")
+    if not given.any():
+        raise ArgumentError("expected at least one positive weight, found only zeros")
+    scaled: Floats = given / given.max()
+    return scaled / scaled.sum()
+
+
+def _checked_interest(graph: LocalGraph, interest: ArrayLike) -> NDArray[np.bool_]:
+    chosen = np.asarray(interest)
+    if chosen.shape != (len(graph),) or chosen.dtype != bool:
+        raise ArgumentError(
+            f"expected interest as a bool array with one entry for each of {len(graph)} nodes, "
+            f"found {chosen.dtype} of shape {chosen.shape}"
+        )
+    if not chosen[1:].any():
+        raise ArgumentError("the set of interest is empty: mark at least one node below the root")
+    return chosen
+
+
+def bound(
+    graph: LocalGraph,
+    weights: ArrayLike | None = None,
+    interest: ArrayLike | None = None,
+) -> float:
+    """Return what uniform layers would give: no flow has a larger objective.
+
+    With nodes of interest, uniform over those. Of one or two such nodes the sum of -p log p is
+    largest at p = 1/e each, if there is another node to hold the rest.
+    """
+    chosen = np.ones(len(graph), bool) if interest is None else _checked_interest(graph, interest)
+    held = _holding(graph, np.ones(len(graph), bool))
+    counted = _holding(graph, chosen)
+    best = np.log(np.maximum(counted, 1.0))
+    spare = (counted < held) & (counted < np.e)
+    best[spare] = counted[spare] / np.e
+    return float(layer_weights(graph, weights) @ best)
+
+
+def _holding(graph: LocalGraph, chosen: NDArray[np.bool_]) -> Floats:
+    """Count the chosen nodes that can hold mass at steps 1 to d: the layer and earlier dead ends."""
+    layer = np.bincount(graph.depths[chosen], minlength=graph.depth + 1)
+    dead = np.bincount(graph.depths[chosen & graph.ends], minlength=graph.depth + 1)
+    waiting = np.concatenate([[0], np.cumsum(dead)[:-1]])
+    return (layer + waiting)[1:].astype(float)
+
+
+def push(net: Network, shares: Floats) -> Floats:
+    """Send one unit of mass down from the root; `shares` (m,) says how each node splits its own.
+
+    Returns:
+        float (n,), the mass that reaches each node.
+    """
+    visits = np.zeros(net.n_nodes)
+    visits[0] = 1.0
+    for t, (first, last) in enumerate(_spans(net.stages, len(net.tails))):
+        if first < last:
+            start, stop = net.layers[t + 1], net.layers[t + 2]
+            mass = shares[first:last] * visits[net.tails[first:last]]
+            heads = net.heads[first:last] - start
+            visits[start:stop] = np.bincount(heads, mass, minlength=stop - start)
+    return visits
+
+
+def best_values(net: Network, reward: Floats) -> Floats:
+    """Return for every node the largest sum of `reward` over nodes that a path from it collects."""
+    value = np.zeros(net.n_nodes)
+    for first, last in reversed(_spans(net.stages, len(net.tails))):
+        if first < last:
+            heads, tails = net.heads[first:last], net.tails[first:last]
+            begins = np.flatnonzero(np.diff(tails, prepend=-1))
+            value[tails[begins]] = np.maximum.reduceat(reward[heads] + value[heads], begins)
+    return value
+
+
+def _spans(starts: NDArray[np.int64], end: int) -> list[tuple[int, int]]:
+    bounds: Sequence[int] = [*starts.tolist(), end]
+    return list(zip(bounds[:-1], bounds[1:], strict=True))
+
+
+def objective(net: Network, visits: Floats) -> float:
+    """Return J of a flow with these visits."""
+    return float(-np.sum(net.omega * visits * _log_density(net, visits)))
+
+
+def gap(net: Network, visits: Floats) -> float:
+    """Bound how far a flow with these visits is from the optimum. Infinite where p(v) = 0."""
+    reward = marginal(net, visits)
+    finite = np.isfinite(reward)
+    if not finite.all():
+        return float("inf")
+    return max(0.0, float(best_values(net, reward)[0] - reward @ visits))
+
+
+def marginal(net: Network, visits: Floats) -> Floats:
+    """Return dJ/dp for every node; infinite where a node that counts is never visited."""
+    with np.errstate(divide="ignore"):
+        density = np.log(visits / net.sizes)
+    return np.where(net.omega > 0, -net.omega * (density + 1.0), 0.0)
+
+
+def _log_density(net: Network, visits: Floats) -> Floats:
+    return np.log(np.where(visits > 0, visits / net.sizes, 1.0))

@@ -1,0 +1,60 @@
+"""Are two words equivalent? Completion where it ends, bounded closure where it does not."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from easee.closure import Closure, close
+from easee.errors import GraphTooLargeError
+from easee.rewriting import Letters, Pair, Rules, complete
+
+MOST_NODES = 1_000_000  # a question about two words is not worth more memory than this
+
+
+class Presentation(NamedTuple):
+    """Letters 0, 1, ..., and the pairs of words over them that are equal."""
+
+    letters: int
+    pairs: tuple[Pair, ...]
+
+
+@lru_cache(maxsize=256)
+def rules_of(presentation: Presentation) -> Rules:
+    """Return the completed (or, failing that, unfinished) rewriting system of a presentation."""
+    return complete(presentation.letters, presentation.pairs)
+
+
+def equivalent(presentation: Presentation, u: Letters, v: Letters) -> bool | None:
+    """Tell whether two words are equal: True, False, or None when it stays unknown.
+
+    >>> equivalent(Presentation(2, (((0, 1), (1, 0)),)), (0, 0, 1), (1, 0, 0))
+    True
+    """
+    rules = rules_of(presentation)
+    # Normal forms are shorter words for the same thing, whether or not they are unique.
+    u, v = rules.reduce(u), rules.reduce(v)
+    if u == v:
+        return True
+    if rules.confluent:
+        return False
+    try:
+        closure = _closure(presentation, max(len(u), len(v)))
+    except GraphTooLargeError:
+        return None
+    same = _trace(closure.successors, u) == _trace(closure.successors, v)
+    return same or (False if closure.exact else None)
+
+
+@lru_cache(maxsize=16)
+def _closure(presentation: Presentation, depth: int) -> Closure:
+    return close(presentation.letters, presentation.pairs, depth, max_nodes=MOST_NODES)
+
+
+def _trace(successors: np.ndarray, word: Letters) -> int:
+    node = 0
+    for letter in word:
+        node = int(successors[node, letter])
+    return node

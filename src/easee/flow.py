@@ -16,7 +16,6 @@ equal nodes and an edge for `copies` equal edges from each of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -166,7 +165,7 @@ def push(net: Network, shares: Floats) -> Floats:
     """
     visits = np.zeros(net.n_nodes)
     visits[0] = 1.0
-    for t, (first, last) in enumerate(_spans(net.stages, len(net.tails))):
+    for t, (first, last) in enumerate(spans(net)):
         if first < last:
             start, stop = net.layers[t + 1], net.layers[t + 2]
             mass = shares[first:last] * visits[net.tails[first:last]]
@@ -178,7 +177,7 @@ def push(net: Network, shares: Floats) -> Floats:
 def best_values(net: Network, reward: Floats) -> Floats:
     """Return for every node the largest sum of `reward` over nodes that a path from it collects."""
     value = np.zeros(net.n_nodes)
-    for first, last in reversed(_spans(net.stages, len(net.tails))):
+    for first, last in reversed(spans(net)):
         if first < last:
             heads, tails = net.heads[first:last], net.tails[first:last]
             begins = np.flatnonzero(np.diff(tails, prepend=-1))
@@ -186,8 +185,9 @@ def best_values(net: Network, reward: Floats) -> Floats:
     return value
 
 
-def _spans(starts: NDArray[np.int64], end: int) -> list[tuple[int, int]]:
-    bounds: Sequence[int] = [*starts.tolist(), end]
+def spans(net: Network) -> list[tuple[int, int]]:
+    """Return for each layer the range of the edges that leave it."""
+    bounds = [*net.stages.tolist(), len(net.tails)]
     return list(zip(bounds[:-1], bounds[1:], strict=True))
 
 
@@ -207,9 +207,11 @@ def gap(net: Network, visits: Floats) -> float:
 
 def marginal(net: Network, visits: Floats) -> Floats:
     """Return dJ/dp for every node; infinite where a node that counts is never visited."""
+    counts = net.omega > 0
+    reward = np.zeros(net.n_nodes)
     with np.errstate(divide="ignore"):
-        density = np.log(visits / net.sizes)
-    return np.where(net.omega > 0, -net.omega * (density + 1.0), 0.0)
+        reward[counts] = -net.omega[counts] * (np.log((visits / net.sizes)[counts]) + 1.0)
+    return reward
 
 
 def _log_density(net: Network, visits: Floats) -> Floats:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from easee.flow import Floats, Network
+from easee.flow import Floats, Network, spans
 
 Hashes = NDArray[np.uint64]
 
@@ -83,8 +83,7 @@ def _classes(net: Network) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 def _sweep_up(net: Network, colour: Hashes) -> Hashes:
     """Refine by the colours of successors, from the last layer to the root."""
     colour = colour.copy()
-    bounds = [*net.stages.tolist(), len(net.tails)]
-    for first, last in reversed(list(zip(bounds[:-1], bounds[1:], strict=True))):
+    for first, last in reversed(spans(net)):
         if first < last:
             tails = net.tails[first:last]
             begins = np.flatnonzero(np.diff(tails, prepend=-1))
@@ -96,8 +95,7 @@ def _sweep_up(net: Network, colour: Hashes) -> Hashes:
 def _sweep_down(net: Network, colour: Hashes) -> Hashes:
     """Refine by the colours of predecessors, from the root to the last layer."""
     colour = colour.copy()
-    bounds = [*net.stages.tolist(), len(net.tails)]
-    for t, (first, last) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
+    for t, (first, last) in enumerate(spans(net)):
         if first < last:
             start, stop = net.layers[t + 1], net.layers[t + 2]
             seen = np.zeros(stop - start, np.uint64)

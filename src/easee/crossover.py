@@ -1,0 +1,78 @@
+"""From a good guess of which edges carry flow to the exact optimum.
+
+Given the tight edges, the optimal visits follow (`potentials`), and the most random flow with
+these visits (`scaling`). Where the guess is wrong it shows: an edge left out would improve on the
+potentials, or an edge taken in would have to carry a negative flow. Such edges change sides, and
+after a few rounds the guess is right; an active-set method, started so close that it is quick.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from easee.flow import Floats, Network, marginal, spans
+from easee.path_scaling import most_random_paths
+from easee.potentials import Tied, tie
+from easee.scaling import most_random
+
+VIOLATION = 1e-11  # by how much an edge must improve on the potentials to be let in
+
+
+def exact_shares(
+    net: Network, tight: NDArray[np.bool_], guess: Floats, rounds: int
+) -> Floats | None:
+    """Return how each node of the optimum splits its mass, float (m,), or None if not found.
+
+    Args:
+        net: the network.
+        tight: bool (m,), the edges that probably carry flow.
+        guess: float (n,), roughly the optimal visits.
+        rounds: how often the guess may be corrected.
+    """
+    weighted = bool((net.omega[1:] > 0).all())
+    tight = tight.copy()
+    for _ in range(rounds):
+        visited = _visited(net, tight)
+        tight &= visited[net.tails]
+        tied = tie(net, tight, guess)
+        if tied is None:
+            return None
+        better = ~tight & (_gain(net, tied, visited) > VIOLATION) & visited[net.tails]
+        scale = most_random if weighted else most_random_paths
+        scaled = scale(net, tight, tied.visits)
+        if scaled.shares is not None and not better.any():
+            return scaled.shares
+        if not (better.any() or scaled.vanished.any()):
+            return None
+        tight = (tight & ~scaled.vanished) | better
+        guess = np.where(net.omega > 0, tied.visits, guess)
+    return None
+
+
+def _visited(net: Network, tight: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Every node that counts is visited; the others if a tight edge from a visited node says so."""
+    visited = net.omega > 0
+    visited[0] = True
+    if not visited.all():
+        for first, last in spans(net):
+            part = slice(first, last)
+            used = tight[part] & visited[net.tails[part]]
+            visited[net.heads[part][used]] = True
+    return visited
+
+
+def _gain(net: Network, tied: Tied, visited: NDArray[np.bool_]) -> Floats:
+    """Return by how much each edge improves on its tail's potential: not at all at the optimum."""
+    value = np.where(visited, tied.value, 0.0)
+    reward = marginal(net, np.where(net.omega > 0, tied.visits, 1.0))
+    if not visited.all():  # a node that is never visited is worth its best way on
+        for first, last in reversed(spans(net)):
+            if first == last:
+                continue
+            tails, heads = net.tails[first:last], net.heads[first:last]
+            begins = np.flatnonzero(np.diff(tails, prepend=-1))
+            best = np.maximum.reduceat(reward[heads] + value[heads], begins)
+            nodes = tails[begins]
+            value[nodes] = np.where(visited[nodes], value[nodes], best)
+    return reward[net.heads] + value[net.heads] - value[net.tails]

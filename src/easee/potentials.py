@@ -1,0 +1,165 @@
+"""The optimal visits, once it is known which edges carry flow.
+
+At the optimum every edge that carries flow is *tight*: the worth U of what lies ahead of its tail
+equals the worth L of arriving at its head. Tight edges therefore tie potentials together, and all
+that remains is one unknown for each group of tied ones, with the visits
+
+    p(v) = exp((U(v) - L(v)) / omega(v) - 1)
+
+and mass conservation in every group. That is an unconstrained, smooth, convex problem: Newton's
+method solves it to machine precision in a few steps, where an interior-point method, which never
+quite decides whether an edge is used, runs out of digits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from easee.flow import Floats, Network, marginal
+from easee.linear import SingularError, assemble, factorise
+
+Ids = NDArray[np.int64]
+
+MOST_STEPS = 40
+PRECISION = 1e-14  # of the mass in a group, relative to what flows through it
+ACCEPTABLE = 1e-9  # where rounding stops Newton's method short of that
+
+
+@dataclass(frozen=True, eq=False)
+class Tied:
+    """What follows from knowing the tight edges.
+
+    Attributes:
+        visits: float (n,), zero (meaning: not determined) where omega is 0.
+        arrival: float (n,), L.
+        value: float (n,), U.
+    """
+
+    visits: Floats
+    arrival: Floats
+    value: Floats
+
+
+def tie(net: Network, tight: NDArray[np.bool_], guess: Floats) -> Tied | None:
+    """Return the visits that are optimal if just the `tight` edges may carry flow.
+
+    They satisfy conservation in every group of tied potentials; whether a non-negative flow has
+    these visits is for `scaling` to find out.
+
+    Args:
+        net: the network.
+        tight: bool (m,). Every node with weight needs a tight edge into it, and if it is not an
+            end one out of it.
+        guess: float (n,), visits to start from, positive where omega is.
+
+    Returns:
+        None if Newton's method fails.
+    """
+    nodes = np.flatnonzero(net.omega > 0)
+    system = _Groups(net, tight, nodes)
+    omega, sizes = net.omega[nodes], net.sizes[nodes]
+    mass = guess[nodes]
+    error = np.inf
+    try:
+        # The potentials that fit the guess best, by least squares.
+        fit = marginal(net, guess)[nodes] * mass / omega
+        potential = system.solve(mass / omega, system.divergence(fit))
+        for _ in range(MOST_STEPS):
+            mass = sizes * np.exp(np.minimum(-system.drop(potential) / omega - 1.0, 100.0))
+            excess = system.divergence(mass) - system.supply
+            before, error = error, system.error(excess, mass)
+            if error <= PRECISION or (before < ACCEPTABLE and before <= 2 * error):
+                break
+            step = system.solve(mass / omega, excess)
+            # exp is far from linear: no visit may change by more than a factor e^2 in a step.
+            potential += step * min(1.0, 2.0 / np.abs(system.drop(step) / omega).max())
+    except SingularError:
+        return None
+    if not error <= ACCEPTABLE:
+        return None
+    visits = np.zeros(net.n_nodes)
+    visits[nodes] = mass
+    visits[0] = 1.0
+    items = np.append(potential, 0.0)[system.labels]
+    return Tied(visits, items[: net.n_nodes], items[net.n_nodes : 2 * net.n_nodes])
+
+
+class _Groups:
+    """Potentials tied together: mass conservation in every group and its linearisation.
+
+    The last group is the ground, the potential 0 ahead of every end.
+    """
+
+    def __init__(self, net: Network, tight: NDArray[np.bool_], nodes: Ids) -> None:
+        count, labels = _join(net, tight)
+        self.labels = labels
+        self.count = count  # without the ground
+        self.arrival = labels[nodes]
+        self.value = labels[nodes + net.n_nodes]
+        # Groups that no weight depends on: their potential may be anything, so it is 0.
+        linked = np.zeros(count + 1, bool)
+        apart = self.arrival != self.value
+        linked[self.arrival[apart]] = linked[self.value[apart]] = True
+        self.lone = np.flatnonzero(~linked[:count])
+        self.supply = np.zeros(count)
+        root = labels[net.n_nodes]
+        if root < count:
+            self.supply[root] = 1.0
+
+    def drop(self, potential: Floats) -> Floats:
+        """Return L(v) - U(v) of every node that counts."""
+        grounded = np.append(potential, 0.0)
+        return grounded[self.arrival] - grounded[self.value]
+
+    def divergence(self, mass: Floats) -> Floats:
+        """Return what arrives in each group less what goes on from it."""
+        into = np.bincount(self.arrival, mass, minlength=self.count + 1)
+        onward = np.bincount(self.value, mass, minlength=self.count + 1)
+        return (into - onward)[: self.count]
+
+    def error(self, excess: Floats, mass: Floats) -> float:
+        """Return the largest excess relative to the mass that flows through its group."""
+        through = np.bincount(self.arrival, mass, minlength=self.count + 1)[: self.count]
+        return float(np.max(np.abs(excess) / np.maximum(through, 1e-300), initial=0.0))
+
+    def solve(self, conductance: Floats, right: Floats) -> Floats:
+        """Solve the graph Laplacian whose edges are the nodes that count."""
+        i, j, c = self.arrival, self.value, conductance
+        rows = np.concatenate([i, j, i, j])
+        columns = np.concatenate([i, j, j, i])
+        values = np.concatenate([c, c, -c, -c])
+        inside = (rows < self.count) & (columns < self.count)
+        lone = self.lone
+        matrix = assemble(
+            (self.count, self.count),
+            np.concatenate([rows[inside], lone]),
+            np.concatenate([columns[inside], lone]),
+            np.concatenate([values[inside], np.ones(lone.size)]),
+        )
+        return factorise(matrix)(right)
+
+
+def _join(net: Network, tight: NDArray[np.bool_]) -> tuple[int, Ids]:
+    """Join U(tail) and L(head) of tight edges, U(v) and L(v) where v has no weight of its own.
+
+    Returns:
+        The number of groups without the ground, which is the last one; and the group of every
+        item: L(v) is item v, U(v) is item n + v.
+    """
+    n = net.n_nodes
+    inner = np.zeros(n, bool)
+    inner[net.tails] = True
+    ends = np.flatnonzero(~inner)
+    free = np.flatnonzero(net.omega == 0)  # with the root, whose L nobody asks for
+    one = np.concatenate([net.tails[tight] + n, ends + n, free])
+    two = np.concatenate([net.heads[tight], np.full(ends.size, 2 * n), free + n])
+    links = coo_array((np.ones(one.size, np.int8), (one, two)), shape=(2 * n + 1, 2 * n + 1))
+    count, labels = connected_components(links, directed=False)
+    ground, last = labels[2 * n], count - 1
+    labels = np.where(labels == ground, last, np.where(labels == last, ground, labels))
+    return last, labels.astype(np.int64)

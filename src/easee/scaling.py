@@ -1,0 +1,169 @@
+"""The most random flow with given visits: matrix scaling.
+
+The optimal visits are unique, the flow over the edges is not. Of all flows with these visits the
+one of largest path entropy has the form F = copies * exp(a(tail) + b(head)), with one number on
+either side of each node. Finding them is the classical problem of scaling a matrix to given row
+and column sums, here for all neighbouring layers at once: a few alternating scalings (Sinkhorn),
+then Newton's method on the tails' numbers, the heads' being solved for exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from easee.flow import Floats, Network
+from easee.linear import SingularError, assemble, factorise
+
+SINKHORN_STEPS = 6
+NEWTON_STEPS = 40
+PRECISION = 1e-13  # relative error of what leaves a node; rounding may stop a little short of it
+ACCEPTABLE = 1e-10
+HOPELESS = 12  # steps after which an error above 1 in 1000 means that there is no such flow
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """The outcome of a scaling.
+
+    Attributes:
+        shares: float (m,), how each node splits its mass; None if no flow over the given edges
+            has the given visits.
+        vanished: bool (m,), in that case the edges whose flow went to zero on the way.
+    """
+
+    shares: Floats | None
+    vanished: NDArray[np.bool_]
+
+
+def most_random(net: Network, tight: NDArray[np.bool_], visits: Floats) -> Scaled:
+    """Find the flow of largest path entropy with these visits.
+
+    Args:
+        net: the network.
+        tight: bool (m,), the edges that may carry flow.
+        visits: float (n,), what the flow has to bring to every node, all positive.
+    """
+    edges = np.flatnonzero(tight)
+    scaling = _Scaling(net, edges, visits)
+    for _ in range(SINKHORN_STEPS):
+        scaling.alternate()
+    early = scaling.flow
+    error, best = scaling.error(), scaling.flow
+    for step in range(NEWTON_STEPS):
+        if error <= PRECISION or (step >= HOPELESS and error > 1e-3) or not scaling.improve():
+            break
+        before, error = error, scaling.error()
+        if before <= 2 * error and before < ACCEPTABLE:
+            error = before  # rounding has the last word
+            break
+        best = scaling.flow
+    if error > ACCEPTABLE:
+        vanished = np.zeros(len(net.tails), bool)
+        vanished[edges] = best < 1e-3 * early
+        return Scaled(None, vanished)
+    shares = np.zeros(len(net.tails))
+    shares[edges] = best / np.bincount(scaling.tails, best)[scaling.tails]
+    return Scaled(shares, shares < 0)
+
+
+class _Scaling:
+    """A flow F = copies * exp(a(tail)) * visits(head) / (sum of that over the head's edges)."""
+
+    def __init__(self, net: Network, edges: NDArray[np.intp], visits: Floats) -> None:
+        self.inner, self.tails = np.unique(net.tails[edges], return_inverse=True)
+        self.heads = net.heads[edges]
+        self.copies = net.copies[edges]
+        self.visits = visits
+        self.demand = visits[self.inner]
+        self.fed = np.unique(self.heads)
+        self.place(np.log(self.demand))
+
+    def place(self, a: Floats) -> None:
+        """Take new numbers for the tails and compute the flow."""
+        self.a = a
+        # exp of differences only: of a head's edges the largest a counts as 0.
+        top = np.full(len(self.visits), -np.inf)
+        np.maximum.at(top, self.heads, a[self.tails])
+        weight = self.copies * np.exp(a[self.tails] - top[self.heads])
+        total = np.bincount(self.heads, weight, minlength=len(self.visits))
+        self.flow = self.visits[self.heads] * weight / total[self.heads]
+        self.outflow = np.bincount(self.tails, self.flow, minlength=len(self.inner))
+        log_total = np.log(total[self.fed]) + top[self.fed]
+        self.cost = float(self.visits[self.fed] @ log_total - self.demand @ a)
+
+    def error(self) -> float:
+        """Return the largest relative error of what leaves a node."""
+        return float(np.abs(self.outflow / self.demand - 1.0).max())
+
+    def alternate(self) -> None:
+        """Scale the tails once; `place` then scales the heads."""
+        self.place(self.a + np.log(self.demand / np.maximum(self.outflow, 1e-300)))
+
+    def improve(self) -> bool:
+        """Take a damped Newton step down the (convex) cost; tell whether that was possible."""
+        gradient = self.outflow - self.demand
+        try:
+            step = -self._solve(gradient)
+        except SingularError:
+            return False
+        slope = float(gradient @ step)
+        if not np.isfinite(slope):
+            return False
+        a, cost = self.a, self.cost
+        length = min(1.0, 3.0 / max(1e-9, self._spread(step)))
+        for _ in range(30):
+            self.place(a + length * step)
+            # Below 1e-9 the cost itself has no digits left to compare.
+            if self.cost <= cost + 0.1 * length * slope + 1e-13 * abs(cost) or -slope < 1e-9:
+                return True
+            length /= 2
+        return False
+
+    def _spread(self, step: Floats) -> float:
+        """Return how far a step goes apart over the edges into one head: all that F depends on."""
+        moved = step[self.tails]
+        mean = np.bincount(self.heads, self.flow * moved, minlength=len(self.visits))
+        return float(np.abs(moved - (mean[self.heads] / self.visits[self.heads])).max())
+
+    def _solve(self, right: Floats) -> Floats:
+        """Solve the Hessian, diag(outflow) - F diag(1 / visits) F', a Laplacian.
+
+        Adding a constant to a component changes nothing, so one tail of each stays where it is.
+        """
+        free = self._free()
+        position = np.cumsum(free) - 1
+        used = free[self.tails]
+        rows = position[self.tails[used]]
+        heads, columns = np.unique(self.heads[used], return_inverse=True)
+        values = self.flow[used] / np.sqrt(self.visits[heads])[columns]
+        half = assemble((int(free.sum()), heads.size), rows, columns, values)
+        matrix = -(half @ half.T)
+        if isinstance(matrix, np.ndarray):
+            matrix[np.diag_indices_from(matrix)] += self.outflow[free]
+        else:
+            matrix.setdiag(matrix.diagonal() + self.outflow[free])
+        step = np.zeros(len(right))
+        step[free] = factorise(matrix)(right[free])
+        return step
+
+    def _free(self) -> NDArray[np.bool_]:
+        """Every tail but one of each connected component.
+
+        That one takes up what rounding left over, so it should be the one with the largest mass.
+        """
+        n = len(self.inner)
+        links = coo_array(
+            (np.ones(len(self.tails), np.int8), (self.tails, n + self.heads)),
+            shape=(n + len(self.visits),) * 2,
+        )
+        _, labels = connected_components(links, directed=False)
+        largest_first = np.argsort(-self.demand, kind="stable")
+        _, first = np.unique(labels[largest_first], return_index=True)
+        free = np.ones(n, bool)
+        free[largest_first[first]] = False
+        return free

@@ -1,2 +1,74 @@
-"""EASEE."""
+"""EASEE: exploration policies from equivalent action sequences.
+
+>>> import easee
+>>> omega = easee.Equivalences(
+...     ["forward", "left", "right"],
+...     ["right left ~ ", "left right ~ ", "left left ~ right right"],
+... )
+>>> policy = easee.compile(omega, depth=6)
+>>> explorer = easee.Explorer(policy, n_envs=8, seed=0)
+>>> explorer.sample().shape
+(8,)
+"""
+
+from easee import priors
+from easee.equivalences import (
+    Equivalences,
+    commute,
+    commute_all,
+    decompose,
+    idempotent,
+    inverse,
+    noop,
+    power,
+)
+from easee.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    ConvergenceError,
+    EaseeError,
+    GraphTooLargeError,
+    MissingExtraError,
+    PolicyFileError,
+    PriorError,
+    UnknownActionError,
+)
+from easee.explorer import BaseExplorer, Explorer
+from easee.flow import duality_gap
+from easee.graph import LocalGraph, unroll
+from easee.policy import ExplorationPolicy, balance, compile
+from easee.rivals import TabuExplorer, UniformExplorer, ZetaExplorer
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "ArgumentError",
+    "ArgumentTypeError",
+    "BaseExplorer",
+    "ConvergenceError",
+    "EaseeError",
+    "Equivalences",
+    "ExplorationPolicy",
+    "Explorer",
+    "GraphTooLargeError",
+    "LocalGraph",
+    "MissingExtraError",
+    "PolicyFileError",
+    "PriorError",
+    "TabuExplorer",
+    "UniformExplorer",
+    "UnknownActionError",
+    "ZetaExplorer",
+    "balance",
+    "commute",
+    "commute_all",
+    "compile",
+    "decompose",
+    "duality_gap",
+    "idempotent",
+    "inverse",
+    "noop",
+    "power",
+    "priors",
+    "unroll",
+]

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from easee.arrays import Floats, sum_at
 from easee.rewriting import Letters, Rules
 
 Ids = NDArray[np.int32]
@@ -43,13 +44,13 @@ class Automaton:
         >>> automaton(2, complete(2, [((0, 1), (1, 0))])).layer_sizes(4)
         [1, 2, 3, 4, 5]
         """
-        count = np.zeros(len(self.next_state))
+        count: Floats = np.zeros(len(self.next_state))
         count[0] = 1
         fresh = self.rule < 0
         sizes = [1]
         for _ in range(depth):
             arriving = np.broadcast_to(count[:, None], fresh.shape)[fresh]
-            count = np.bincount(self.next_state[fresh], arriving, minlength=len(count))
+            count = sum_at(self.next_state[fresh], arriving, len(count))
             sizes.append(int(min(count.sum(), 2.0**62)))
         return sizes
 

@@ -119,7 +119,8 @@ class _Table:
     def layer(self, depth: int) -> Ids:
         """Return the live nodes of a layer."""
         ids = np.arange(self.starts[depth], self.starts[depth + 1], dtype=np.int32)
-        return ids[self.parent[ids] == ids]
+        live: Ids = ids[self.parent[ids] == ids]
+        return live
 
     def quiet_since(self, depth: int) -> int:
         """Count the last horizons beyond `depth` that merged nothing at or above it."""

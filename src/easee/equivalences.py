@@ -126,11 +126,11 @@ class Equivalences:
 
     @classmethod
     def parse(cls, text: str) -> Equivalences:
-        """Read the text format: a line `actions: ...`, then one relation a line.
+        r"""Read the text format: a line `actions: ...`, then one relation a line.
 
         `#` starts a comment, blank lines are skipped, an empty side or `Λ` is the empty word.
 
-        >>> Equivalences.parse("actions: l r\\nl r ~   # undo\\n").pairs
+        >>> Equivalences.parse("actions: l r\nl r ~   # undo\n").pairs
         ((('l', 'r'), ()),)
 
         Raises:
@@ -218,7 +218,9 @@ def _as_relation(pair: AnyRelation) -> Relation:
             )
         return _as_word(sides[0]), _as_word(sides[1])
     if not isinstance(pair, Sequence) or len(pair) != 2:
-        raise PriorError(f"malformed relation {pair!r}: expected a text with '~' or a pair of words")
+        raise PriorError(
+            f"malformed relation {pair!r}: expected a text with '~' or a pair of words"
+        )
     return _as_word(pair[0]), _as_word(pair[1])
 
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from easee.arrays import run_starts, sum_at
 from easee.errors import ArgumentError
 from easee.graph import LocalGraph
 
@@ -104,7 +105,7 @@ def layer_weights(graph: LocalGraph, weights: ArrayLike | None = None) -> Floats
     try:
         given = np.asarray(weights, dtype=float)
     except (TypeError, ValueError):
-        raise ArgumentError(f"expected {graph.depth} numbers as weights, found {weights!r}") from None
+        raise ArgumentError(f"expected {graph.depth} numbers, found weights={weights!r}") from None
     if given.shape != (graph.depth,):
         raise ArgumentError(
             f"expected {graph.depth} weights, one for each layer from 1 to {graph.depth}, "
@@ -114,8 +115,9 @@ def layer_weights(graph: LocalGraph, weights: ArrayLike | None = None) -> Floats
         raise ArgumentError(f"expected finite non-negative weights, found {given.tolist()}")
     if not given.any():
         raise ArgumentError("expected at least one positive weight, found only zeros")
-    scaled: Floats = given / given.max()
-    return scaled / scaled.sum()
+    given = given / given.max()  # first, so that the sum cannot overflow
+    scaled: Floats = given / given.sum()
+    return scaled
 
 
 def _checked_interest(graph: LocalGraph, interest: ArrayLike) -> NDArray[np.bool_]:
@@ -150,11 +152,10 @@ def bound(
 
 
 def _holding(graph: LocalGraph, chosen: NDArray[np.bool_]) -> Floats:
-    """Count the chosen nodes that can hold mass at steps 1 to d: the layer and earlier dead ends."""
-    layer = np.bincount(graph.depths[chosen], minlength=graph.depth + 1)
-    dead = np.bincount(graph.depths[chosen & graph.ends], minlength=graph.depth + 1)
-    waiting = np.concatenate([[0], np.cumsum(dead)[:-1]])
-    return (layer + waiting)[1:].astype(float)
+    """Count the chosen nodes that can hold mass at steps 1 to d: a layer and earlier dead ends."""
+    layer = sum_at(graph.depths, chosen.astype(float), graph.depth + 1)
+    dead = sum_at(graph.depths, (chosen & graph.ends).astype(float), graph.depth + 1)
+    return layer[1:] + np.cumsum(dead)[:-1]
 
 
 def push(net: Network, shares: Floats) -> Floats:
@@ -170,7 +171,7 @@ def push(net: Network, shares: Floats) -> Floats:
             start, stop = net.layers[t + 1], net.layers[t + 2]
             mass = shares[first:last] * visits[net.tails[first:last]]
             heads = net.heads[first:last] - start
-            visits[start:stop] = np.bincount(heads, mass, minlength=stop - start)
+            visits[start:stop] = sum_at(heads, mass, stop - start)
     return visits
 
 
@@ -180,7 +181,7 @@ def best_values(net: Network, reward: Floats) -> Floats:
     for first, last in reversed(spans(net)):
         if first < last:
             heads, tails = net.heads[first:last], net.tails[first:last]
-            begins = np.flatnonzero(np.diff(tails, prepend=-1))
+            begins = run_starts(tails)
             value[tails[begins]] = np.maximum.reduceat(reward[heads] + value[heads], begins)
     return value
 
@@ -216,3 +217,69 @@ def marginal(net: Network, visits: Floats) -> Floats:
 
 def _log_density(net: Network, visits: Floats) -> Floats:
     return np.log(np.where(visits > 0, visits / net.sizes, 1.0))
+
+
+def duality_gap(
+    graph: LocalGraph,
+    probabilities: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
+    interest: ArrayLike | None = None,
+) -> float:
+    """Bound how far a policy is from the optimum, for any policy over forward actions.
+
+    Args:
+        graph: the local-dynamics graph.
+        probabilities: float (n, k); rows of nodes that are reached sum to 1, and actions that are
+            not forward have none.
+        weights: as for `balance`.
+        interest: as for `balance`.
+
+    Returns:
+        An upper bound on the optimal objective less that of the policy.
+
+    >>> from easee.equivalences import Equivalences
+    >>> from easee.graph import unroll
+    >>> graph = unroll(Equivalences(["a", "b"], ["a b ~ b a"]), depth=2)
+    >>> even = graph.forward / 2  # a, ab, b: the middle one is visited twice as often
+    >>> round(duality_gap(graph, even), 4)
+    0.0294
+    """
+    table = _checked_probabilities(graph, probabilities)
+    net = network(graph, node_weights(graph, weights, interest))
+    visits = push(net, table[graph.forward])
+    return certificate(graph, net, visits, weights, interest)
+
+
+def certificate(
+    graph: LocalGraph,
+    net: Network,
+    visits: Floats,
+    weights: ArrayLike | None = None,
+    interest: ArrayLike | None = None,
+) -> float:
+    """Return the smaller of two bounds on the distance from the optimum: linear, and uniform."""
+    ceiling = bound(graph, weights, interest) - objective(net, visits)
+    return max(0.0, min(gap(net, visits), ceiling))  # rounding may leave a hair below zero
+
+
+def _checked_probabilities(graph: LocalGraph, probabilities: ArrayLike) -> Floats:
+    table = np.asarray(probabilities, dtype=float)
+    if table.shape != graph.successors.shape:
+        raise ArgumentError(
+            f"expected probabilities of shape {graph.successors.shape} (nodes, actions), "
+            f"found {table.shape}"
+        )
+    if not (table >= 0).all():
+        raise ArgumentError("expected non-negative probabilities, found a negative one or NaN")
+    if table[~graph.forward].any():
+        raise ArgumentError(
+            "expected probability 0 for every action that does not lead deeper, found some: "
+            "set them to 0 where `graph.forward` is False and scale the rows to sum 1"
+        )
+    total = table.sum(axis=1)
+    wrong = ~graph.ends & (np.abs(total - 1.0) > 1e-6)
+    if wrong.any():
+        node = int(np.flatnonzero(wrong)[0])
+        raise ArgumentError(f"expected rows that sum to 1, found {total[node]:g} at node {node}")
+    return table

@@ -18,6 +18,7 @@ from easee.errors import ArgumentError, ArgumentTypeError, GraphTooLargeError, P
 from easee.word_problem import Presentation, rules_of
 
 Ids = NDArray[np.int32]
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,17 +72,17 @@ class LocalGraph:
         return tuple(np.bincount(self.depths, minlength=self.depth + 1).tolist())
 
     @cached_property
-    def forward(self) -> NDArray[np.bool_]:
+    def forward(self) -> Mask:
         """Bool (n, k): which actions lead one layer deeper. The others are pruned."""
-        deeper = self.depths[self.successors] == self.depths[:, None] + 1
+        deeper: Mask = self.depths[self.successors] == self.depths[:, None] + 1
         deeper &= self.successors >= 0  # -1 picked the depth of the last node above
         deeper.setflags(write=False)
         return deeper
 
     @cached_property
-    def ends(self) -> NDArray[np.bool_]:
+    def ends(self) -> Mask:
         """Bool (n,): nodes without a forward action: those at full depth and the dead ends."""
-        ends = ~self.forward.any(axis=1)
+        ends: Mask = np.logical_not(self.forward.any(axis=1))
         ends.setflags(write=False)
         return ends
 
@@ -140,7 +141,7 @@ def unroll(
         PriorError: the prior makes every action equal to nothing.
         GraphTooLargeError: with the depth that would fit.
 
-    >>> unroll(Equivalences(["left", "right"], ["left right ~ right left"]), depth=30).layer_sizes[-1]
+    >>> unroll(Equivalences(["a", "b"], ["a b ~ b a"]), depth=30).layer_sizes[-1]
     31
     """
     depth = checked_depth(depth)

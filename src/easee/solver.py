@@ -12,11 +12,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from easee.crossover import exact_shares
-from easee.flow import Floats, Network, bound, gap, network, node_weights, objective, push
+from easee.arrays import sum_at
+from easee.balancing.crossover import exact_shares
+from easee.balancing.interior_point import Iterate, arriving, central_path, spread
+from easee.balancing.symmetry import quotient
+from easee.flow import (
+    Floats,
+    Network,
+    bound,
+    certificate,
+    gap,
+    network,
+    node_weights,
+    objective,
+    push,
+)
 from easee.graph import LocalGraph
-from easee.interior_point import Iterate, arriving, central_path, spread
-from easee.symmetry import quotient
 
 FIRST_CROSSOVER = 1e-4  # the first mu at which the tight edges are worth a guess
 CROSSOVER_EVERY = 1e-2
@@ -62,11 +73,13 @@ def solve(
     visits = push(net, shares)
     probabilities = np.zeros(graph.successors.shape)
     probabilities[graph.forward] = shares
-    best = bound(graph, weights, interest)
-    entropy = objective(net, visits)
-    # Both bound the distance from the optimum; rounding may leave either a hair below zero.
-    certified = max(0.0, min(gap(net, visits), best - entropy))
-    return Solution(probabilities, visits, entropy, best, certified)
+    return Solution(
+        probabilities,
+        visits,
+        entropy=objective(net, visits),
+        bound=bound(graph, weights, interest),
+        gap=certificate(graph, net, visits, weights, interest),
+    )
 
 
 def optimal_shares(net: Network, tolerance: float) -> Floats:
@@ -111,11 +124,9 @@ class _Best:
 
 def _fill_unvisited(net: Network, shares: Floats) -> Floats:
     """Make every row sum to 1. A node that the optimum never visits goes on evenly."""
-    total = np.bincount(net.tails, shares, minlength=net.n_nodes)
+    total = sum_at(net.tails, shares, net.n_nodes)
     count = np.bincount(net.tails, minlength=net.n_nodes)
     visited: NDArray[np.bool_] = total > 0.5
     total[~visited] = 1.0
-    scaled: Floats = np.where(
-        visited[net.tails], shares / total[net.tails], 1.0 / count[net.tails]
-    )
+    scaled: Floats = np.where(visited[net.tails], shares / total[net.tails], 1.0 / count[net.tails])
     return scaled

@@ -11,7 +11,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse import coo_array, csc_array
 from scipy.sparse.linalg import splu
 
-Floats = NDArray[np.float64]
+from easee.arrays import Floats, sum_at
+
 Ids = NDArray[np.int64]
 Solve = Callable[[Floats], Floats]
 
@@ -29,7 +30,7 @@ def assemble(shape: tuple[int, int], rows: Ids, columns: Ids, values: Floats) ->
     array([[0., 3.]])
     """
     if max(shape) <= 2 * DENSE:
-        flat = np.bincount(rows * shape[1] + columns, values, minlength=shape[0] * shape[1])
+        flat = sum_at(rows * shape[1] + columns, values, shape[0] * shape[1])
         return flat.reshape(shape)
     return coo_array((values, (rows, columns)), shape=shape).tocsr()
 
@@ -58,7 +59,8 @@ def factorise(matrix: Any) -> Solve:
         )
     except RuntimeError as error:
         raise SingularError(str(error)) from error
-    return factor.solve  # type: ignore[no-any-return]
+    solve: Solve = factor.solve
+    return solve
 
 
 def _dense(matrix: Floats) -> Solve:
@@ -66,4 +68,4 @@ def _dense(matrix: Floats) -> Solve:
         factor = cho_factor(matrix, check_finite=False)
     except LinAlgError as error:
         raise SingularError(str(error)) from error
-    return lambda right: cho_solve(factor, right, check_finite=False)  # type: ignore[no-any-return]
+    return lambda right: cho_solve(factor, right, check_finite=False)

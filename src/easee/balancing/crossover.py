@@ -11,10 +11,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from easee.arrays import run_starts
+from easee.balancing.path_scaling import most_random_paths
+from easee.balancing.potentials import Tied, tie
+from easee.balancing.scaling import most_random
 from easee.flow import Floats, Network, marginal, spans
-from easee.path_scaling import most_random_paths
-from easee.potentials import Tied, tie
-from easee.scaling import most_random
 
 VIOLATION = 1e-11  # by how much an edge must improve on the potentials to be let in
 
@@ -71,7 +72,7 @@ def _gain(net: Network, tied: Tied, visited: NDArray[np.bool_]) -> Floats:
             if first == last:
                 continue
             tails, heads = net.tails[first:last], net.heads[first:last]
-            begins = np.flatnonzero(np.diff(tails, prepend=-1))
+            begins = run_starts(tails)
             best = np.maximum.reduceat(reward[heads] + value[heads], begins)
             nodes = tails[begins]
             value[nodes] = np.where(visited[nodes], value[nodes], best)

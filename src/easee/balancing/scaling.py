@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from easee.arrays import sum_at
+from easee.balancing.linear import SingularError, assemble, factorise
 from easee.flow import Floats, Network
-from easee.linear import SingularError, assemble, factorise
 
 SINKHORN_STEPS = 6
 NEWTON_STEPS = 40
@@ -90,9 +91,9 @@ class _Scaling:
         top = np.full(len(self.visits), -np.inf)
         np.maximum.at(top, self.heads, a[self.tails])
         weight = self.copies * np.exp(a[self.tails] - top[self.heads])
-        total = np.bincount(self.heads, weight, minlength=len(self.visits))
+        total = sum_at(self.heads, weight, len(self.visits))
         self.flow = self.visits[self.heads] * weight / total[self.heads]
-        self.outflow = np.bincount(self.tails, self.flow, minlength=len(self.inner))
+        self.outflow = sum_at(self.tails, self.flow, len(self.inner))
         log_total = np.log(total[self.fed]) + top[self.fed]
         self.cost = float(self.visits[self.fed] @ log_total - self.demand @ a)
 
@@ -127,7 +128,7 @@ class _Scaling:
     def _spread(self, step: Floats) -> float:
         """Return how far a step goes apart over the edges into one head: all that F depends on."""
         moved = step[self.tails]
-        mean = np.bincount(self.heads, self.flow * moved, minlength=len(self.visits))
+        mean = sum_at(self.heads, self.flow * moved, len(self.visits))
         return float(np.abs(moved - (mean[self.heads] / self.visits[self.heads])).max())
 
     def _solve(self, right: Floats) -> Floats:

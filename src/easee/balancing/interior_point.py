@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 
+from easee.arrays import sum_at
+from easee.balancing.linear import SingularError, Solve, factorise
 from easee.flow import Floats, Network, best_values, marginal, spans
-from easee.linear import SingularError, Solve, factorise
 
 MOST_ITERATIONS = 60
 TO_BOUNDARY = 0.995
@@ -90,21 +91,19 @@ def spread(net: Network) -> Floats:
     mass[net.tails] = 0.0
     mass /= mass.sum()
     ways = net.sizes[net.tails] * net.copies
-    ways /= np.bincount(net.heads, ways, minlength=net.n_nodes)[net.heads]
+    ways /= sum_at(net.heads, ways, net.n_nodes)[net.heads]
     flow = np.empty(len(net.tails))
     for t, (first, last) in reversed(list(enumerate(spans(net)))):
         part = slice(first, last)
         flow[part] = mass[net.heads[part]] * ways[part]
         start, stop = net.layers[t], net.layers[t + 1]
-        mass[start:stop] += np.bincount(
-            net.tails[part] - start, flow[part], minlength=stop - start
-        )
+        mass[start:stop] += sum_at(net.tails[part] - start, flow[part], stop - start)
     return flow
 
 
 def arriving(net: Network, flow: Floats) -> Floats:
     """Return the visits (n,) of a flow; the root has 1."""
-    visits = np.bincount(net.heads, flow, minlength=net.n_nodes)
+    visits = sum_at(net.heads, flow, net.n_nodes)
     visits[0] = 1.0
     return visits
 
@@ -142,9 +141,7 @@ class _Step:
         ahead = (point.flow + length * predictor.flow) @ (point.slack + length * predictor.slack)
         centring = (ahead / complementarity.sum()) ** 3
         target = centring * point.mu * point.reference
-        corrector = system.direction(
-            target - complementarity - predictor.flow * predictor.slack
-        )
+        corrector = system.direction(target - complementarity - predictor.flow * predictor.slack)
         length = min(1.0, TO_BOUNDARY * _longest(point, corrector))
         flow = point.flow + length * corrector.flow
         return replace(
@@ -184,10 +181,8 @@ class _System:
         log_density = np.log(point.visits) - step.log_sizes
         self.node_residual = point.value - point.arrival - net.omega * (log_density + 1.0)
         self.node_residual[0] = 0.0
-        self.edge_residual = (
-            point.value[net.tails] - point.arrival[net.heads] - point.slack
-        )
-        outflow = np.bincount(net.tails, point.flow, minlength=net.n_nodes)
+        self.edge_residual = point.value[net.tails] - point.arrival[net.heads] - point.slack
+        outflow = sum_at(net.tails, point.flow, net.n_nodes)
         self.leak = (point.visits - outflow)[step.inner]
         self.solve = self._factorise()
 

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from easee.arrays import sum_at
+from easee.balancing.linear import SingularError, assemble, factorise
 from easee.flow import Floats, Network, marginal
-from easee.linear import SingularError, assemble, factorise
 
 Ids = NDArray[np.int64]
 
@@ -114,17 +115,18 @@ class _Groups:
     def drop(self, potential: Floats) -> Floats:
         """Return L(v) - U(v) of every node that counts."""
         grounded = np.append(potential, 0.0)
-        return grounded[self.arrival] - grounded[self.value]
+        drop: Floats = grounded[self.arrival] - grounded[self.value]
+        return drop
 
     def divergence(self, mass: Floats) -> Floats:
         """Return what arrives in each group less what goes on from it."""
-        into = np.bincount(self.arrival, mass, minlength=self.count + 1)
-        onward = np.bincount(self.value, mass, minlength=self.count + 1)
+        into = sum_at(self.arrival, mass, self.count + 1)
+        onward = sum_at(self.value, mass, self.count + 1)
         return (into - onward)[: self.count]
 
     def error(self, excess: Floats, mass: Floats) -> float:
         """Return the largest excess relative to the mass that flows through its group."""
-        through = np.bincount(self.arrival, mass, minlength=self.count + 1)[: self.count]
+        through = sum_at(self.arrival, mass, self.count + 1)[: self.count]
         return float(np.max(np.abs(excess) / np.maximum(through, 1e-300), initial=0.0))
 
     def solve(self, conductance: Floats, right: Floats) -> Floats:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from easee.arrays import run_starts
 from easee.flow import Floats, Network, spans
 
 Hashes = NDArray[np.uint64]
@@ -86,7 +87,7 @@ def _sweep_up(net: Network, colour: Hashes) -> Hashes:
     for first, last in reversed(spans(net)):
         if first < last:
             tails = net.tails[first:last]
-            begins = np.flatnonzero(np.diff(tails, prepend=-1))
+            begins = run_starts(tails)
             seen = np.add.reduceat(_mix(colour[net.heads[first:last]]), begins)
             colour[tails[begins]] = _mix(colour[tails[begins]] + _mix(seen))
     return colour
@@ -125,9 +126,7 @@ def _compact(
     labels = np.empty(len(colour), np.int64)
     bounds = [0]
     for start, stop in zip(layers[:-1], layers[1:], strict=True):
-        _, first, inverse = np.unique(
-            colour[start:stop], return_index=True, return_inverse=True
-        )
+        _, first, inverse = np.unique(colour[start:stop], return_index=True, return_inverse=True)
         rank = np.empty(first.size, np.int64)
         rank[np.argsort(first)] = np.arange(first.size)
         labels[start:stop] = bounds[-1] + rank[inverse]

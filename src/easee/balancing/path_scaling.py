@@ -9,14 +9,17 @@ enough where only the last layer has weight), then Newton's method on all number
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
+from easee.arrays import run_starts, sum_at
+from easee.balancing.scaling import ACCEPTABLE, PRECISION, Scaled
 from easee.flow import Floats, Network
-from easee.scaling import ACCEPTABLE, PRECISION, Scaled
 
 SWEEPS = 12
 NEWTON_STEPS = 40
@@ -91,7 +94,7 @@ class _PathScaling:
         """For each node among `ends`, log of the sum over its edges of copies * exp(x(other))."""
         if not edges.size:
             return ends[:0], x[:0]
-        begins = np.flatnonzero(np.diff(ends[edges], prepend=-1))
+        begins = run_starts(ends[edges])
         terms = self.log_copies[edges] + x[others[edges]]
         return ends[edges[begins]], np.logaddexp.reduceat(terms, begins)
 
@@ -101,14 +104,14 @@ class _PathScaling:
 
     def error(self) -> float:
         """Return the largest relative error of a visit; what leaves a node is right by `sweep`."""
-        arriving = np.bincount(self.heads, self.flow, minlength=self.net.n_nodes)
+        arriving = sum_at(self.heads, self.flow, self.net.n_nodes)
         wanted = self.given & self.reached
         return float(np.abs(arriving[wanted] * np.exp(-self.log_visits[wanted]) - 1.0).max())
 
     def shares(self) -> Floats:
         """Return how each node splits its mass, (m,); none at nodes that are never visited."""
         flow = self.flow
-        leaving = np.bincount(self.tails, flow, minlength=self.net.n_nodes)
+        leaving = sum_at(self.tails, flow, self.net.n_nodes)
         shares = np.zeros(len(self.net.tails))
         shares[self.edges] = flow / leaving[self.tails]
         return shares
@@ -117,19 +120,22 @@ class _PathScaling:
         """Take a damped Newton step on the flow's balance at both sides of every node."""
         n = self.net.n_nodes
         flow = self.flow
-        leaving = np.bincount(self.tails, flow, minlength=n)
-        arriving = np.bincount(self.heads, flow, minlength=n)
+        leaving = sum_at(self.tails, flow, n)
+        arriving = sum_at(self.heads, flow, n)
         through = np.exp(np.where(self.given, self.log_visits, self.a + self.b))
         free = np.where(self.given, 0.0, through)
         nodes = np.arange(n)
         # Unknowns and equations: a(v) with what leaves v, then b(v) with what arrives at v.
-        rows = [self.tails, self.heads + n, nodes, nodes + n, nodes, nodes + n]
-        columns = [self.heads + n, self.tails, nodes, nodes + n, nodes + n, nodes]
-        values = [flow, flow, leaving - free, arriving - free, -free, -free]
-        matrix = coo_array(
-            (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))),
-            shape=(2 * n, 2 * n),
-        )
+        blocks: list[tuple[NDArray[Any], NDArray[Any], Floats]] = [
+            (self.tails, self.heads + n, flow),
+            (self.heads + n, self.tails, flow),
+            (nodes, nodes, leaving - free),
+            (nodes + n, nodes + n, arriving - free),
+            (nodes, nodes + n, -free),
+            (nodes + n, nodes, -free),
+        ]
+        rows, columns, values = (np.concatenate(part) for part in zip(*blocks, strict=True))
+        matrix = coo_array((values, (rows, columns)), shape=(2 * n, 2 * n))
         right = np.concatenate([through - leaving, through - arriving])
         keep = self._unknown()
         try:

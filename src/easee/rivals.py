@@ -1,0 +1,160 @@
+"""Other ways to explore, behind the interface of `Explorer`: what EASEE is compared with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from easee.equivalences import Equivalences
+from easee.errors import ArgumentError, ArgumentTypeError
+from easee.explorer import (
+    Actions,
+    BaseExplorer,
+    Mask,
+    Seed,
+    cumulative_rows,
+    draw,
+    draw_masked,
+)
+
+
+class UniformExplorer(BaseExplorer):
+    """Every action is as likely as any other: the exploration of plain epsilon-greedy.
+
+    >>> UniformExplorer(4, n_envs=3, seed=0).sample().shape
+    (3,)
+    """
+
+    def _explore(self, mask: Mask | None) -> Actions:
+        if mask is None:
+            return self.rng.integers(self.n_actions, size=self.n_envs)
+        return draw_masked(np.ones(mask.shape), mask, self.rng.random(self.n_envs))
+
+    def _advance(self, actions: Actions, dones: Mask) -> None:
+        pass
+
+    def reset(self, which: ArrayLike | None = None) -> None:
+        """Do nothing: there is nothing to forget."""
+
+
+class ZetaExplorer(BaseExplorer):
+    """Temporally extended epsilon-greedy: repeat a random action for a random number of steps.
+
+    The number of steps n has probability proportional to n ** -mu (Dabney, Ostrovski and Barreto,
+    "Temporally-Extended Epsilon-Greedy Exploration", 2021). A repetition that has begun goes on,
+    whatever the coin of `choose` says, until it or the episode ends. It also ends when the agent
+    reports another action than the repeated one.
+
+    >>> explorer = ZetaExplorer(4, n_envs=2, seed=0)
+    >>> explorer.remaining[:] = 3  # as if both had just begun to repeat action 0
+    >>> explorer.choose([1, 1], epsilon=0.0)
+    array([0, 0])
+    """
+
+    def __init__(self, n_actions: int, n_envs: int = 1, seed: Seed = None, mu: float = 2.0) -> None:
+        super().__init__(n_actions, n_envs, seed)
+        if not mu > 1.0:
+            raise ArgumentError(f"expected mu greater than 1, found {mu}")
+        self.mu = float(mu)
+        self.repeated = np.zeros(self.n_envs, np.int64)
+        self.remaining = np.zeros(self.n_envs, np.int64)
+
+    def _explore(self, mask: Mask | None) -> Actions:
+        return self._repeat_or_start(np.ones(self.n_envs, bool), mask)
+
+    def choose(
+        self, greedy: ArrayLike, epsilon: float | ArrayLike, mask: ArrayLike | None = None
+    ) -> Actions:
+        """Return the repeated action where one goes on, elsewhere epsilon-greedy ones."""
+        actions = self._checked_actions(greedy)
+        coins = self.rng.random(self.n_envs) < self._checked_epsilon(epsilon)
+        explored = self._repeat_or_start(coins, self._checked_mask(mask))
+        return np.where(self.remaining > 0, explored, actions)
+
+    def _repeat_or_start(self, start: Mask, mask: Mask | None) -> Actions:
+        """Go on repeating; where nothing is repeated (or it is not allowed), `start` anew."""
+        allowed = np.ones((self.n_envs, self.n_actions), bool) if mask is None else mask
+        self.remaining[~allowed[np.arange(self.n_envs), self.repeated]] = 0
+        fresh = start & (self.remaining == 0)
+        drawn = draw_masked(np.ones(allowed.shape), allowed, self.rng.random(self.n_envs))
+        lengths = self.rng.zipf(self.mu, size=self.n_envs)
+        self.repeated = np.where(fresh, drawn, self.repeated)
+        self.remaining = np.where(fresh, lengths, self.remaining)
+        return self.repeated.copy()
+
+    def _advance(self, actions: Actions, dones: Mask) -> None:
+        goes_on = (self.remaining > 0) & (actions == self.repeated) & ~dones
+        self.remaining = np.where(goes_on, self.remaining - 1, 0)
+
+    def reset(self, which: ArrayLike | None = None) -> None:
+        """Stop repeating, in all environments or in those of a bool mask (n_envs,)."""
+        self.remaining[slice(None) if which is None else self._checked_flags(which, "which")] = 0
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything needed to go on exactly where this explorer is."""
+        own = {"repeated": self.repeated.copy(), "remaining": self.remaining.copy()}
+        return super().state_dict() | {"mu": self.mu} | own
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a `state_dict` of an explorer made with the same arguments."""
+        super().load_state_dict(state)
+        self.repeated = np.array(state["repeated"], np.int64)
+        self.remaining = np.array(state["remaining"], np.int64)
+
+
+class TabuExplorer(BaseExplorer):
+    """Uniform, but never undo the last action (tabu search with a memory of one).
+
+    Args:
+        equivalences: an action is tabu after another if the two in a row are equivalent to
+            nothing. An action after which everything would be tabu forbids nothing.
+        n_envs: how many environments.
+        seed: an int, a `numpy.random.Generator`, or None for a fresh one.
+
+    >>> from easee.equivalences import inverse
+    >>> explorer = TabuExplorer(inverse("left", "right"), seed=0)
+    >>> explorer.step([1])
+    >>> explorer.sample()
+    array([1])
+    """
+
+    def __init__(self, equivalences: Equivalences, n_envs: int = 1, seed: Seed = None) -> None:
+        if not isinstance(equivalences, Equivalences):
+            raise ArgumentTypeError(f"expected Equivalences, found {type(equivalences).__name__}")
+        super().__init__(len(equivalences.actions), n_envs, seed)
+        self.allowed = _not_undoing(equivalences)  # (k + 1, k); row k: nothing was done yet
+        self._cumulative = cumulative_rows(self.allowed / self.allowed.sum(axis=1, keepdims=True))
+        self.last = np.full(self.n_envs, self.n_actions)
+
+    def _explore(self, mask: Mask | None) -> Actions:
+        uniforms = self.rng.random(self.n_envs)
+        if mask is None:
+            return draw(self._cumulative[self.last], uniforms)
+        return draw_masked(self.allowed[self.last].astype(float), mask, uniforms)
+
+    def _advance(self, actions: Actions, dones: Mask) -> None:
+        self.last = np.where(dones, self.n_actions, actions)
+
+    def reset(self, which: ArrayLike | None = None) -> None:
+        """Forget the last action, in all environments or in those of a bool mask (n_envs,)."""
+        flags = slice(None) if which is None else self._checked_flags(which, "which")
+        self.last[flags] = self.n_actions
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything needed to go on exactly where this explorer is."""
+        return super().state_dict() | {"last": self.last.copy()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a `state_dict` of an explorer made with the same arguments."""
+        super().load_state_dict(state)
+        self.last = np.array(state["last"], np.int64)
+
+
+def _not_undoing(equivalences: Equivalences) -> NDArray[np.bool_]:
+    names = equivalences.actions
+    undoing = [[equivalences.equivalent((a, b), ()) is True for b in names] for a in names]
+    allowed = ~np.array([*undoing, [False] * len(names)])
+    allowed[~allowed.any(axis=1)] = True
+    return allowed

@@ -143,18 +143,28 @@ def bound(
     largest at p = 1/e each, if there is another node to hold the rest.
     """
     chosen = np.ones(len(graph), bool) if interest is None else _checked_interest(graph, interest)
-    held = _holding(graph, np.ones(len(graph), bool))
-    counted = _holding(graph, chosen)
+    held = layer_supports(graph)
+    counted = _holding(graph, chosen.astype(float))
     best = np.log(np.maximum(counted, 1.0))
     spare = (counted < held) & (counted < np.e)
     best[spare] = counted[spare] / np.e
     return float(layer_weights(graph, weights) @ best)
 
 
-def _holding(graph: LocalGraph, chosen: NDArray[np.bool_]) -> Floats:
-    """Count the chosen nodes that can hold mass at steps 1 to d: a layer and earlier dead ends."""
-    layer = sum_at(graph.depths, chosen.astype(float), graph.depth + 1)
-    dead = sum_at(graph.depths, (chosen & graph.ends).astype(float), graph.depth + 1)
+def layer_supports(graph: LocalGraph) -> Floats:
+    """Count the nodes that can hold mass at steps 1 to d: a layer and the dead ends before it."""
+    return _holding(graph, np.ones(len(graph)))
+
+
+def layer_entropies(graph: LocalGraph, visits: Floats) -> Floats:
+    """Return the entropy of where one is after 1 to d steps, float (d,)."""
+    return _holding(graph, -visits * np.log(np.where(visits > 0, visits, 1.0)))
+
+
+def _holding(graph: LocalGraph, amount: Floats) -> Floats:
+    """Sum an amount per node over each layer from 1 to d and the dead ends before it."""
+    layer = sum_at(graph.depths, amount, graph.depth + 1)
+    dead = sum_at(graph.depths[graph.ends], amount[graph.ends], graph.depth + 1)
     return layer[1:] + np.cumsum(dead)[:-1]
 
 

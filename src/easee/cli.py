@@ -1,0 +1,204 @@
+"""The command line: easee compile | draw | priors."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from easee import __version__, priors
+from easee.equivalences import Equivalences
+from easee.errors import EaseeError, PriorError, nearest
+from easee.flow import layer_entropies, layer_supports
+from easee.graph import unroll
+from easee.policy import ExplorationPolicy, balance
+
+app = typer.Typer(
+    help="Compile what you know about equivalent action sequences into an exploration policy.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+out = Console()
+err = Console(stderr=True)
+
+Prior = Annotated[
+    str, typer.Argument(help="A file in the text format, or the name of a ready-made prior.")
+]
+Depth = Annotated[int, typer.Option("--depth", "-d", help="Length of the longest words.")]
+
+
+class View(StrEnum):
+    """What `easee draw` shows."""
+
+    graph = "graph"
+    pipeline = "pipeline"
+    steps = "steps"
+
+
+@contextmanager
+def _reported() -> Iterator[None]:
+    """Turn the library's errors into one line and exit status 1."""
+    try:
+        yield
+    except EaseeError as error:
+        err.print(f"[bold red]error:[/] {error}", highlight=False, soft_wrap=True)
+        raise typer.Exit(1) from None
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"easee {__version__}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show it.")
+    ] = False,
+) -> None:
+    """Compile what you know about equivalent action sequences into an exploration policy."""
+
+
+def load_prior(prior: str) -> Equivalences:
+    """Return the prior of that name, or of that file."""
+    if prior in priors.names():
+        return priors.get(prior)
+    if Path(prior).exists() or Path(prior).suffix:
+        return Equivalences.load(prior)
+    raise PriorError(
+        f"{prior!r} is neither a file nor a ready-made prior: {nearest(prior, priors.names())} "
+        "('easee priors' lists them)"
+    )
+
+
+@app.command("compile")
+def compile_command(
+    prior: Prior,
+    depth: Depth,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where to save the policy (.npz).")
+    ] = None,
+    tolerance: Annotated[float, typer.Option(help="Largest duality gap to accept.")] = 1e-9,
+) -> None:
+    """Build the local-dynamics graph of a prior and balance it."""
+    with _reported():
+        omega = load_prior(prior)
+        began = time.perf_counter()
+        graph = unroll(omega, depth)
+        built = time.perf_counter()
+        policy = balance(graph, tolerance=tolerance)
+        done = time.perf_counter()
+        out.print(layer_table(policy))
+        out.print(summary_table(policy, built - began, done - built))
+        if output is not None:
+            policy.save(output)
+            out.print(f"saved to {output}", highlight=False, soft_wrap=True)
+
+
+def layer_table(policy: ExplorationPolicy) -> Table:
+    """Return a table of the layers: sizes, entropies and how uneven the visits are."""
+    graph = policy.graph
+    table = Table(title=f"{len(graph.actions)} actions, depth {graph.depth}", title_justify="left")
+    for column in ("step", "new nodes", "dead ends", "entropy", "if even", "visits min/max"):
+        table.add_column(column, justify="right")
+    entropies = layer_entropies(graph, policy.visits)
+    even = np.log(layer_supports(graph))
+    shown = _abridged(graph.depth)
+    for depth in shown:
+        layer = graph.depths == depth
+        visits = policy.visits[layer]
+        table.add_row(
+            str(depth),
+            f"{visits.size:,}",
+            f"{int((layer & graph.ends).sum()):,}" if depth < graph.depth else "-",
+            f"{entropies[depth - 1]:.4f}",
+            f"{even[depth - 1]:.4f}",
+            f"{visits.min() / visits.max():.3f}" if visits.any() else "-",
+        )
+        if depth + 1 not in shown and depth < graph.depth:
+            table.add_row(*["…"] * 6)
+    return table
+
+
+def _abridged(depth: int) -> list[int]:
+    """Which layers to show: all of a few, else the first and the last."""
+    return [t for t in range(1, depth + 1) if depth <= 24 or t <= 12 or t > depth - 6]
+
+
+def summary_table(policy: ExplorationPolicy, build: float, balance_: float) -> Table:
+    """Return the certificate and the times as a table."""
+    graph = policy.graph
+    table = Table(show_header=False)
+    kind = "exact" if graph.exact else "closure" + (", stable" if graph.stable else ", NOT stable")
+    rows = {
+        "nodes": f"{len(graph):,} ({kind})",
+        "forward edges": f"{int(graph.forward.sum()):,}",
+        "entropy J": f"{policy.entropy:.9f}",
+        "bound (even layers)": f"{policy.bound:.9f}",
+        "duality gap": f"{policy.gap:.1e}",
+        "time to build": f"{1e3 * build:,.1f} ms",
+        "time to balance": f"{1e3 * balance_:,.1f} ms",
+    }
+    for name, value in rows.items():
+        table.add_row(name, value)
+    return table
+
+
+@app.command()
+def draw(
+    prior: Prior,
+    depth: Depth,
+    output: Annotated[Path, typer.Option("--output", "-o", help="An .svg, .png or .pdf file.")],
+    view: Annotated[
+        View,
+        typer.Option(help="The policy on its graph; prior, graph and policy; or the construction."),
+    ] = View.graph,
+    pruned: Annotated[bool, typer.Option("--pruned", help="Show pruned edges, dashed.")] = False,
+) -> None:
+    """Draw the graph of a prior and the policy on it."""
+    from easee import draw as pictures
+
+    with _reported():
+        omega = load_prior(prior)
+        graph = unroll(omega, depth)
+        if view is View.steps:
+            pictures.draw_steps(graph, output)
+        elif view is View.pipeline:
+            pictures.draw_pipeline(omega, balance(graph), output)
+        else:
+            pictures.draw_graph(balance(graph), output, pruned=pruned)
+        out.print(f"saved to {output}", highlight=False, soft_wrap=True)
+
+
+@app.command("priors")
+def list_priors(
+    name: Annotated[str | None, typer.Argument(help="Show this one as text.")] = None,
+) -> None:
+    """List the ready-made priors, or print one in the text format."""
+    with _reported():
+        if name is not None:
+            out.print(str(priors.get(name)), highlight=False, soft_wrap=True)
+            return
+    table = Table()
+    for column in ("prior", "actions", "relations", "what it says"):
+        number = column in ("actions", "relations")
+        table.add_column(column, justify="right" if number else "left", no_wrap=column == "prior")
+    for known in priors.names():
+        omega = priors.get(known)
+        says = priors.describe(known)
+        table.add_row(known, str(len(omega.actions)), str(len(omega)), says)
+    out.print(table)
+
+
+if __name__ == "__main__":
+    app()

@@ -11,9 +11,10 @@ import zipfile
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.lib.npyio import NpzFile
 from numpy.typing import ArrayLike, NDArray
 
 from easee.equivalences import Equivalences
@@ -113,7 +114,8 @@ def _read(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
     if not Path(path).is_file():
         raise PolicyFileError(f"no policy file at {name}")
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        # Opened here: of a damaged file numpy would leave it open.
+        with open(path, "rb") as file, _archive(file) as archive:
             header = {key: archive[key].item() for key in ("format", "version") if key in archive}
             _check_header(header, name)
             missing = [key for key in _FIELDS if key not in archive]
@@ -130,6 +132,14 @@ def _read(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
         ) from error
     _check_shapes(data, name)
     return data
+
+
+def _archive(file: BinaryIO) -> NpzFile:
+    """Open an `.npz` archive, and nothing else that numpy reads."""
+    archive = np.load(file, allow_pickle=False)
+    if not isinstance(archive, NpzFile):
+        raise PolicyFileError(f"{file.name!r} holds a single array, not an EASEE policy")
+    return archive
 
 
 def _check_header(header: dict[str, Any], name: str) -> None:

@@ -1,0 +1,49 @@
+# One command a habit. Each sets up what it needs in .venv, once.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip --quiet --disable-pip-version-check install --constraint constraints.txt
+NEEDS := pyproject.toml constraints.txt
+
+.PHONY: demo test check bench figures clean
+
+demo: $(VENV)/.demo
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest -n 2
+
+check: $(VENV)/.test $(VENV)/.check
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.test
+	$(BIN)/python -m benchmarks.run
+
+# The pictures of the docs.
+figures: $(VENV)/.demo
+	$(BIN)/easee draw rotation-grid --depth 3 --view pipeline -o docs/images/pipeline.svg
+	$(BIN)/easee draw docs/construction.txt --depth 2 --view steps -o docs/images/construction.svg
+	$(BIN)/easee draw rotation-grid --depth 3 --pruned -o docs/images/rotation-grid.svg
+
+clean:
+	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# --- setting up -------------------------------------------------------------------------------
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip --quiet --disable-pip-version-check install --upgrade "pip>=25.1"
+
+$(VENV)/.demo: $(NEEDS) | $(BIN)/python
+	$(PIP) --editable ".[plot]"
+	@touch $@
+
+$(VENV)/.test: $(NEEDS) | $(BIN)/python
+	$(PIP) --editable ".[plot,cvxpy]" --group test
+	@touch $@
+
+$(VENV)/.check: $(NEEDS) | $(BIN)/python
+	$(PIP) --group check
+	@touch $@

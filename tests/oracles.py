@@ -1,0 +1,174 @@
+"""Slow and plain implementations that the fast ones are checked against."""
+
+import itertools
+import warnings
+from collections import defaultdict
+
+import numpy as np
+
+
+def all_words(letters, length):
+    for n in range(length + 1):
+        yield from itertools.product(range(letters), repeat=n)
+
+
+def brute_force_classes(letters, pairs, length):
+    """Union-find over all words up to a length, joined by single rewriting steps among them."""
+    parent = {w: w for w in all_words(letters, length)}
+
+    def find(w):
+        while parent[w] != w:
+            parent[w] = parent[parent[w]]
+            w = parent[w]
+        return w
+
+    for word in list(parent):
+        for u, v in itertools.chain(pairs, ((v, u) for u, v in pairs)):
+            for i in range(len(word) - len(u) + 1):
+                if word[i : i + len(u)] == u:
+                    other = word[:i] + v + word[i + len(u) :]
+                    if other in parent:
+                        parent[find(word)] = find(other)
+    return {w: find(w) for w in parent}
+
+
+def graph_classes(graph, length):
+    """The node of every word up to a length, by following successors."""
+    nodes = {}
+    for word in all_words(len(graph.actions), length):
+        nodes[word] = int(graph.successors[nodes[word[:-1]], word[-1]]) if word else 0
+    return nodes
+
+
+def refines(finer, coarser, words):
+    """Whether words in one class of `finer` are always in one class of `coarser`."""
+    image = {}
+    return all(image.setdefault(finer[w], coarser[w]) == coarser[w] for w in words)
+
+
+def spheres(start, step, actions, depth):
+    """Layer sizes of a breadth-first search."""
+    seen, layer, sizes = {start}, [start], [1]
+    for _ in range(depth):
+        layer = list(dict.fromkeys(step(s, a) for s in layer for a in actions))
+        layer = [s for s in layer if s not in seen]
+        seen.update(layer)
+        sizes.append(len(layer))
+    return tuple(sizes)
+
+
+MOVES = {"right": (1, 0), "left": (-1, 0), "up": (0, 1), "down": (0, -1)}
+HEADINGS = [(0, 1), (1, 0), (0, -1), (-1, 0)]
+
+
+def cardinal_step(state, action):
+    return state[0] + MOVES[action][0], state[1] + MOVES[action][1]
+
+
+def rotation_step(state, action):
+    x, y, heading = state
+    if action == "forward":
+        return x + HEADINGS[heading][0], y + HEADINGS[heading][1], heading
+    return x, y, (heading + (1 if action == "right" else -1)) % 4
+
+
+# --- the flow problem ---------------------------------------------------------------------------
+
+
+def step_distributions(graph, probabilities):
+    """p_1, ..., p_d as arrays (n,), by simulating the distribution step by step."""
+    p = np.zeros(len(graph))
+    p[0] = 1.0
+    for _ in range(graph.depth):
+        q = np.zeros(len(graph))
+        for node in np.flatnonzero(p):
+            if graph.ends[node]:
+                q[node] += p[node]
+            else:
+                for action in np.flatnonzero(probabilities[node]):
+                    q[graph.successors[node, action]] += p[node] * probabilities[node, action]
+        p = q
+        yield p.copy()
+
+
+def plain_objective(graph, probabilities, weights=None, interest=None):
+    weights = np.full(graph.depth, 1 / graph.depth) if weights is None else np.asarray(weights)
+    weights = weights / weights.sum()
+    chosen = np.ones(len(graph), bool) if interest is None else np.asarray(interest)
+    total = 0.0
+    for w, p in zip(weights, step_distributions(graph, probabilities), strict=True):
+        mass = p[chosen & (p > 0)]
+        total -= w * float(mass @ np.log(mass))
+    return total
+
+
+def plain_gap(graph, probabilities, weights=None, interest=None):
+    """The duality gap by recursion over nodes, from the definition."""
+    weights = np.full(graph.depth, 1 / graph.depth) if weights is None else np.asarray(weights)
+    weights = weights / weights.sum()
+    chosen = np.ones(len(graph), bool) if interest is None else np.asarray(interest)
+    reward = defaultdict(float)
+    average = 0.0
+    for w, p in zip(weights, step_distributions(graph, probabilities), strict=True):
+        for node in range(len(graph)):
+            if chosen[node] and p[node] > 0 and w > 0:
+                reward[node] += w * (-np.log(p[node]) - 1)
+                average += p[node] * w * (-np.log(p[node]) - 1)
+    best = np.zeros(len(graph))
+    for node in reversed(range(len(graph))):
+        heads = graph.successors[node][graph.forward[node]]
+        if heads.size:
+            best[node] = max(reward[h] + best[h] for h in heads.tolist())
+    return best[0] - average
+
+
+def assert_certified(policy, weights=None, interest=None, tolerance=1e-9):
+    """The one check that every policy has to pass: conservation, non-negativity, gap."""
+    graph, table = policy.graph, policy.probabilities
+    assert (table >= 0).all()
+    assert not table[~graph.forward].any()
+    rows = table.sum(axis=1)
+    np.testing.assert_allclose(rows[~graph.ends], 1.0, atol=1e-12)
+    assert not rows[graph.ends].any()
+    reached = np.zeros(len(graph))
+    reached[0] = 1.0
+    for p in step_distributions(graph, table):
+        assert abs(p.sum() - 1.0) < 1e-10
+        reached = np.where(p > 0, p, reached)
+    np.testing.assert_allclose(policy.visits, reached, rtol=1e-8, atol=1e-14)
+    objective = plain_objective(graph, table, weights, interest)
+    np.testing.assert_allclose(policy.entropy, objective, rtol=1e-9, atol=1e-12)
+    assert policy.entropy <= policy.bound + 1e-9
+    assert policy.gap <= tolerance
+    assert plain_gap(graph, table, weights, interest) <= tolerance + 1e-12
+
+
+def cvxpy_objective(graph, weights=None, interest=None):
+    """The optimum of the flow problem by CVXPY and Clarabel, as in the paper."""
+    import cvxpy as cp
+
+    weights = np.full(graph.depth, 1 / graph.depth) if weights is None else np.asarray(weights)
+    weights = weights / weights.sum()
+    chosen = np.ones(len(graph), bool) if interest is None else np.asarray(interest)
+    tails, actions = np.nonzero(graph.forward)
+    heads = graph.successors[tails, actions]
+    flow = cp.Variable(len(tails), nonneg=True)
+    into = np.zeros((len(graph), len(tails)))
+    into[heads, np.arange(len(tails))] = 1
+    out = np.zeros((len(graph), len(tails)))
+    out[tails, np.arange(len(tails))] = 1
+    root = np.zeros(len(graph))
+    root[0] = 1
+    visits = into @ flow + root
+    inner = ~graph.ends
+    terms = []
+    for t in range(1, graph.depth + 1):
+        waiting = graph.ends & (graph.depths < t)
+        nodes = np.flatnonzero(((graph.depths == t) | waiting) & chosen)
+        if nodes.size and weights[t - 1] > 0:
+            terms.append(weights[t - 1] * cp.sum(cp.entr(visits[nodes])))
+    problem = cp.Problem(cp.Maximize(sum(terms)), [visits[inner] == (out @ flow)[inner]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # "solution may be inaccurate": it says so
+        problem.solve(solver=cp.CLARABEL)
+    return problem.value

@@ -1,0 +1,303 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import easee
+from easee import Equivalences, closure, priors, unroll
+from easee.word_problem import rules_of
+from tests.oracles import (
+    all_words,
+    brute_force_classes,
+    cardinal_step,
+    graph_classes,
+    refines,
+    rotation_step,
+    spheres,
+)
+from tests.strategies import presentations
+
+
+def check_invariants(graph):
+    """What every graph has, however it was found."""
+    n, k = len(graph), len(graph.actions)
+    assert graph.depths.shape == (n,) and graph.successors.shape == (n, k)
+    assert graph.depths[0] == 0 and (np.diff(graph.depths) >= 0).all()
+    assert sum(graph.layer_sizes) == n and len(graph.layer_sizes) == graph.depth + 1
+    full = graph.depths == graph.depth
+    assert (graph.successors[full] == -1).all() and (graph.successors[~full] >= 0).all()
+    deeper = graph.depths[graph.successors[~full]] - graph.depths[~full][:, None]
+    assert (deeper <= 1).all()
+    assert (graph.forward[~full] == (deeper == 1)).all() and not graph.forward[full].any()
+    # Breadth first: nodes are numbered in the order in which their first edge is met.
+    met = [v for v in dict.fromkeys(graph.successors.ravel().tolist()) if v > 0]
+    assert met == list(range(1, n))
+    for node in range(0, n, max(1, n // 50)):
+        word = graph.word(node)
+        assert len(word) == graph.depths[node] and graph.node(word) == node
+
+
+@pytest.mark.parametrize("name", priors.names())
+def test_invariants_of_the_priors(name):
+    check_invariants(unroll(priors.get(name), 3 if name == "boxing" else 5))
+
+
+@given(presentations(), st.integers(1, 4))
+def test_quotients_agree_with_brute_force(omega, depth):
+    try:
+        graph = unroll(omega, depth)
+    except easee.PriorError:
+        return  # every action is nothing
+    check_invariants(graph)
+    letters, pairs = omega.indexed
+    words = list(all_words(letters, depth))
+    mine = graph_classes(graph, depth)
+    assert refines(brute_force_classes(letters, pairs, depth), mine, words)
+    for node, size in zip(mine.values(), map(len, mine), strict=True):
+        assert graph.depths[node] <= size
+    if graph.exact and letters <= 2:  # enough room for every derivation of such short words
+        assert refines(mine, brute_force_classes(letters, pairs, depth + 6), words) or any(
+            len(u) != len(v) for u, v in pairs
+        )
+
+
+@given(presentations(), st.integers(1, 4), st.integers(0, 2))
+def test_closure_is_sound_and_sees_all_short_derivations(omega, depth, slack):
+    letters, pairs = omega.indexed
+    closed = closure.close(letters, pairs, depth, slack=slack)
+    words = list(all_words(letters, depth))
+    nodes = {(): 0}
+    for word in words[1:]:
+        nodes[word] = int(closed.successors[nodes[word[:-1]], word[-1]])
+    horizon = depth + slack
+    assert refines(brute_force_classes(letters, pairs, depth), nodes, words)
+    rules = rules_of(omega.indexed)
+    if rules.confluent:
+        normal = {word: rules.reduce(word) for word in words}
+        assert refines(nodes, normal, words)
+        if closed.exact:
+            assert refines(normal, nodes, words)
+    elif letters**horizon < 5000 and not closed.exact:
+        assert refines(nodes, brute_force_classes(letters, pairs, horizon), words)
+
+
+@given(presentations(most_letters=2), st.integers(1, 5))
+def test_closure_and_completion_give_the_same_graph(omega, depth):
+    if not rules_of(omega.indexed).confluent:
+        return
+    try:
+        graph = unroll(omega, depth)
+    except easee.PriorError:
+        return
+    closed = closure.close(*omega.indexed, depth, slack=6)
+    assert np.bincount(closed.depths, minlength=depth + 1).sum() >= len(graph)
+    if closed.exact:
+        assert tuple(np.bincount(closed.depths, minlength=depth + 1)) == graph.layer_sizes
+
+
+# --- groups and monoids with known spheres ------------------------------------------------------
+
+
+def test_cardinal_grid_has_the_spheres_of_the_grid_to_depth_100():
+    graph = unroll(priors.get("cardinal-grid"), 100)
+    assert graph.exact and len(graph) == 20_201
+    assert graph.layer_sizes == (1, *(4 * t for t in range(1, 101)))
+
+
+def test_complete_rotation_grid_has_the_spheres_of_the_grid_to_depth_40():
+    omega = priors.get("rotation-grid-complete")
+    graph = unroll(omega, 40)
+    assert graph.layer_sizes == spheres((0, 0, 0), rotation_step, omega.actions, 40)
+    assert graph.layer_sizes[6:] == tuple(16 * t - 40 for t in range(6, 41))
+    assert not graph.exact and graph.stable
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "start"),
+    [
+        ("cardinal-grid", cardinal_step, (0, 0)),
+        ("rotation-grid-complete", rotation_step, (0, 0, 0)),
+    ],
+)
+def test_nodes_are_the_states_of_the_real_grid(name, step, start):
+    graph = unroll(priors.get(name), 10)
+    state = {0: start}
+    for node in range(len(graph)):
+        for action, name in enumerate(graph.actions):
+            head = int(graph.successors[node, action])
+            if head >= 0:
+                there = step(state[node], name)
+                assert state.setdefault(head, there) == there
+    assert len(set(state.values())) == len(graph)
+
+
+def lattice(names):
+    pairs = [easee.inverse(a, a.upper()) for a in names if a.islower()]
+    return Equivalences(names, [easee.commute_all(names), *pairs])
+
+
+KNOWN = {
+    "square lattice": (lattice(list("xXyY")), 8, lambda t: 4 * t),
+    "cubic lattice": (lattice(list("xXyYzZ")), 7, lambda t: 4 * t * t + 2),
+    "hexagonal lattice": (
+        lattice(list("aAbBcC")) | Equivalences(list("abc"), ["a b ~ c"]),
+        7,
+        lambda t: 6 * t,
+    ),
+    "free group on two": (
+        Equivalences(list("xXyY"), [easee.inverse("x", "X"), easee.inverse("y", "Y")]),
+        6,
+        lambda t: 4 * 3 ** (t - 1),
+    ),
+    "bicyclic monoid": (Equivalences(["p", "q"], ["p q ~"]), 9, lambda t: t + 1),
+    "free monoid": (Equivalences(["a", "b", "c"]), 6, lambda t: 3**t),
+    "free commutative monoid": (
+        easee.commute_all("a", "b", "c"),
+        8,
+        lambda t: (t + 1) * (t + 2) // 2,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+@pytest.mark.parametrize("engine", ["completion", "closure"])
+def test_layer_sizes_of_known_monoids(name, engine):
+    omega, depth, size = KNOWN[name]
+    expected = (1, *(size(t) for t in range(1, depth + 1)))
+    if engine == "completion":
+        graph = unroll(omega, depth)
+        assert graph.exact and graph.layer_sizes == expected
+    else:
+        closed = closure.close(*omega.indexed, depth)
+        assert tuple(np.bincount(closed.depths)) == expected and closed.stable
+
+
+def test_torus():
+    omega = easee.commute("a", "b") | easee.power("a", 5) | easee.power("b", 4)
+    graph = unroll(omega, 12)
+    step = lambda s, a: ((s[0] + (a == "a")) % 5, (s[1] + (a == "b")) % 4)  # noqa: E731
+    assert graph.exact and len(graph) == 20
+    assert graph.layer_sizes == spheres((0, 0), step, "ab", 12)
+    assert closure.close(*omega.indexed, 12).exact
+
+
+def test_dihedral_group():
+    omega = Equivalences(["r", "s"], [easee.power("r", 7), "s s ~", "s r s r ~"])
+    graph = unroll(omega, 10)
+    step = lambda e, a: ((e[0] + (-1) ** e[1]) % 7, e[1]) if a == "r" else (e[0], 1 - e[1])  # noqa: E731
+    assert graph.exact and len(graph) == 14
+    assert graph.layer_sizes == spheres((0, 0), step, "rs", 10)
+
+
+def test_symmetric_group_on_five():
+    swaps = list("abcd")
+    braid = ["a b a ~ b a b", "b c b ~ c b c", "c d c ~ d c d"]
+    apart = ["a c ~ c a", "a d ~ d a", "b d ~ d b"]
+    graph = unroll(Equivalences(swaps, [*(f"{s} {s} ~" for s in swaps), *braid, *apart]), 12)
+    assert graph.layer_sizes == (1, 4, 9, 15, 20, 22, 20, 15, 9, 4, 1, 0, 0)
+
+
+def test_paper_layer_sizes():
+    boxing = unroll(priors.get("boxing"), 4)
+    assert boxing.layer_sizes == (1, 18, 308, 5260, 89824)
+    assert unroll(priors.get("freeway"), 6).layer_sizes == (1, 3, 7, 17, 41, 99, 239)
+    assert unroll(priors.get("catcher"), 30).layer_sizes == tuple(range(1, 32))
+
+
+# --- special relations ---------------------------------------------------------------------------
+
+
+def test_duplicated_actions_lead_to_the_same_node():
+    graph = unroll(Equivalences(["a", "b", "c"], ["a ~ b"]), 3)
+    assert graph.layer_sizes == (1, 2, 4, 8)
+    assert (graph.successors[:7, 0] == graph.successors[:7, 1]).all()
+    assert graph.forward[0].all()
+
+
+def test_an_action_that_does_nothing_stays_where_it_is():
+    graph = unroll(Equivalences(["wait", "go"], [easee.noop("wait")]), 4)
+    assert graph.layer_sizes == (1, 1, 1, 1, 1)
+    assert (graph.successors[:4, 0] == np.arange(4)).all()
+    assert not graph.forward[:, 0].any()
+
+
+def test_edges_within_a_layer_are_pruned():
+    graph = unroll(priors.get("boxing"), 3)
+    up, right = graph.node("UP"), graph.node("UPRIGHT")
+    action = graph.actions.index("RIGHT")
+    assert graph.successors[up, action] == right and graph.depths[right] == 1
+    assert not graph.forward[up, action]
+
+
+def test_a_finite_monoid_ends_in_dead_ends():
+    graph = unroll(easee.power("a", 3), 5)
+    assert graph.layer_sizes == (1, 1, 1, 0, 0, 0)
+    assert graph.ends.tolist() == [False, False, True]
+
+
+def test_letter_order_does_not_change_the_graph():
+    omega = KNOWN["hexagonal lattice"][0]
+    turned = Equivalences(omega.actions[::-1], [omega])
+    one, two = unroll(omega, 4), unroll(turned, 4)
+    assert one.layer_sizes == two.layer_sizes
+    words = [one.word(v) for v in range(len(one))]
+    assert len({two.node(w) for w in words}) == len(one)
+
+
+# --- bad input -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("depth", [0, -1, True, False])
+def test_impossible_depths(depth):
+    with pytest.raises(easee.ArgumentError, match="at least 1|whole number"):
+        unroll(easee.commute("a", "b"), depth)
+
+
+@pytest.mark.parametrize("depth", [2.5, "3", None, 2.0])
+def test_depths_that_are_no_whole_numbers(depth):
+    with pytest.raises(TypeError, match="whole number"):
+        unroll(easee.commute("a", "b"), depth)
+
+
+def test_numpy_integers_are_depths():
+    assert unroll(easee.commute("a", "b"), np.int64(3)).depth == 3
+
+
+def test_a_prior_that_makes_every_action_nothing():
+    for pairs in (["a ~", "b ~"], ["a ~", "a b ~"], ["a ~ b", "a a ~ a", "a b ~"]):
+        with pytest.raises(easee.PriorError, match="nothing"):
+            unroll(Equivalences(["a", "b"], pairs), 3)
+
+
+def test_a_graph_that_does_not_fit_says_what_would():
+    with pytest.raises(easee.GraphTooLargeError) as caught:
+        unroll(priors.get("boxing"), 60)
+    assert "layer" in str(caught.value) and "fits" in str(caught.value)
+    with pytest.raises(easee.GraphTooLargeError, match="depth 4 fits .95,411 nodes"):
+        unroll(priors.get("boxing"), 6, max_nodes=100_000)
+    braids = Equivalences(["a", "b", "c"], ["a b a ~ b a b"])  # does not complete: closure
+    assert not rules_of(braids.indexed).confluent
+    with pytest.raises(easee.GraphTooLargeError, match=r"depth \d fits"):
+        unroll(braids, 12, max_nodes=1000)
+
+
+def test_words_that_are_too_long_or_unknown():
+    graph = unroll(easee.commute("a", "b"), 2)
+    with pytest.raises(easee.ArgumentError, match="ends at depth 2"):
+        graph.node("a a a")
+    with pytest.raises(easee.UnknownActionError):
+        graph.node("c")
+    with pytest.raises(easee.ArgumentError, match="node from 0 to 5"):
+        graph.word(99)
+
+
+def test_unroll_wants_equivalences():
+    with pytest.raises(TypeError, match="Equivalences"):
+        unroll(["a"], 2)
+
+
+def test_graphs_are_read_only():
+    graph = unroll(easee.commute("a", "b"), 2)
+    for array in (graph.depths, graph.successors, graph.forward, graph.ends):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0

@@ -1,0 +1,116 @@
+import numpy as np
+import pytest
+
+import easee
+from easee import ExplorationPolicy, PolicyFileError, priors
+
+
+@pytest.fixture
+def policy():
+    return easee.compile(priors.get("rotation-grid-complete"), 5)
+
+
+@pytest.fixture
+def saved(policy, tmp_path):
+    path = tmp_path / "policy.npz"
+    policy.save(path)
+    return path
+
+
+def test_compile_is_unroll_and_balance(policy):
+    graph = easee.unroll(priors.get("rotation-grid-complete"), 5)
+    np.testing.assert_array_equal(easee.balance(graph).probabilities, policy.probabilities)
+
+
+def test_round_trip(policy, saved):
+    loaded = ExplorationPolicy.load(saved)
+    for name in ("entropy", "bound", "gap"):
+        assert getattr(loaded, name) == getattr(policy, name)
+    for name in ("actions", "depth", "layer_sizes", "exact", "stable"):
+        assert getattr(loaded.graph, name) == getattr(policy.graph, name)
+    np.testing.assert_array_equal(loaded.probabilities, policy.probabilities)
+    np.testing.assert_array_equal(loaded.visits, policy.visits)
+    np.testing.assert_array_equal(loaded.graph.successors, policy.graph.successors)
+    assert [p.name for p in saved.parent.iterdir()] == ["policy.npz"]
+
+
+def test_a_name_without_ending_is_kept(policy, tmp_path):
+    policy.save(tmp_path / "policy")
+    assert ExplorationPolicy.load(tmp_path / "policy").graph.depth == 5
+
+
+def test_an_interrupted_save_keeps_the_old_file(policy, saved, monkeypatch):
+    before = saved.read_bytes()
+
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(np, "savez_compressed", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        policy.save(saved)
+    assert saved.read_bytes() == before
+    assert [p.name for p in saved.parent.iterdir()] == ["policy.npz"]
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(PolicyFileError, match="no policy file"):
+        ExplorationPolicy.load(tmp_path / "none.npz")
+
+
+@pytest.mark.parametrize("keep", [0, 1, 10, 100, 0.5, 0.9, 0.999])
+def test_truncated_file(saved, keep):
+    whole = saved.read_bytes()
+    saved.write_bytes(whole[: keep if isinstance(keep, int) else int(keep * len(whole))])
+    with pytest.raises(PolicyFileError):
+        ExplorationPolicy.load(saved)
+
+
+def test_damaged_file(saved):
+    data = bytearray(saved.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    saved.write_bytes(bytes(data))
+    with pytest.raises(PolicyFileError):
+        ExplorationPolicy.load(saved)
+
+
+def test_foreign_files(tmp_path):
+    text, archive, single = tmp_path / "a.npz", tmp_path / "b.npz", tmp_path / "c.npy"
+    text.write_text("hello")
+    np.savez(archive, x=np.arange(3))
+    np.save(single, np.arange(3))
+    for path in (text, archive, single):
+        with pytest.raises(PolicyFileError):
+            ExplorationPolicy.load(path)
+
+
+def rewrite(path, **changes):
+    with np.load(path) as archive:
+        data = dict(archive)
+    data.update(changes)
+    np.savez(path, **{key: value for key, value in data.items() if value is not None})
+
+
+def test_newer_version(saved):
+    rewrite(saved, version=np.array(99))
+    with pytest.raises(PolicyFileError, match="version 99.*update"):
+        ExplorationPolicy.load(saved)
+
+
+def test_missing_or_contradicting_arrays(saved):
+    rewrite(saved, visits=None)
+    with pytest.raises(PolicyFileError, match="lacks .'visits'"):
+        ExplorationPolicy.load(saved)
+    rewrite(saved, visits=np.zeros(3))
+    with pytest.raises(PolicyFileError, match="visits of shape"):
+        ExplorationPolicy.load(saved)
+
+
+def test_pickles_are_refused(saved):
+    rewrite(saved, visits=np.array([{}], dtype=object))
+    with pytest.raises(PolicyFileError):
+        ExplorationPolicy.load(saved)
+
+
+def test_policies_are_read_only(policy):
+    with pytest.raises(ValueError, match="read-only"):
+        policy.probabilities[0, 0] = 1

@@ -1,0 +1,56 @@
+import pytest
+
+from easee import Equivalences, PriorError, priors
+
+
+def test_every_prior_has_a_name_and_a_sentence():
+    for name in priors.names():
+        assert isinstance(priors.get(name), Equivalences)
+        assert priors.describe(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "actions", "relations"),
+    [
+        ("cardinal-right-left", 4, 1),
+        ("cardinal-all-commute-printed", 4, 2),
+        ("cardinal-all-commute", 4, 6),
+        ("cardinal-one-inverse", 4, 7),
+        ("cardinal-both-inverses-printed", 4, 4),
+        ("cardinal-grid", 4, 8),
+        ("rotation-one-inverse", 3, 1),
+        ("rotation-both-inverses", 3, 2),
+        ("rotation-grid", 3, 3),
+        ("rotation-grid-complete", 3, 5),
+        ("doorkey", 5, 5),
+        ("catcher", 2, 1),
+        ("freeway", 3, 2),
+        ("boxing", 18, 12),
+        ("carnival", 5, 1),
+    ],
+)
+def test_sizes(name, actions, relations):
+    omega = priors.get(name)
+    assert (len(omega.actions), len(omega)) == (actions, relations)
+
+
+def test_a_misspelt_name_suggests_the_nearest():
+    with pytest.raises(PriorError, match="did you mean 'rotation-grid'"):
+        priors.get("rotaton-grid")
+    with pytest.raises(PriorError):
+        priors.describe("nothing like it")
+
+
+def test_impossible_parts():
+    with pytest.raises(PriorError):
+        priors.cardinal_grid(commuting="vertical")
+    with pytest.raises(PriorError):
+        priors.cardinal_grid(inverses=3)
+    with pytest.raises(PriorError):
+        priors.rotation_grid(relations=4)
+
+
+def test_atari_uses_only_what_the_game_has():
+    assert len(priors.atari(["NOOP", "UP", "DOWN"])) == 0
+    six = ["NOOP", "FIRE", "RIGHT", "LEFT", "RIGHTFIRE", "LEFTFIRE"]
+    assert len(priors.atari(six)) == 2

@@ -29,7 +29,7 @@ from easee.flow import (
 )
 from easee.graph import LocalGraph
 
-FIRST_CROSSOVER = 1e-4  # the first mu at which the tight edges are worth a guess
+FIRST_CROSSOVER = 1e-7  # the first mu at which the tight edges are worth a guess
 CROSSOVER_EVERY = 1e-2
 LAST_MU = 1e-15  # beyond this the interior-point method only collects rounding errors
 ROUNDS = 6

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from easee.arrays import run_starts
+from easee.arrays import run_starts, sum_at
 from easee.balancing.path_scaling import most_random_paths
 from easee.balancing.potentials import Tied, tie
 from easee.balancing.scaling import most_random
@@ -41,14 +41,27 @@ def exact_shares(
             return None
         better = ~tight & (_gain(net, tied, visited) > VIOLATION) & visited[net.tails]
         scale = most_random if weighted else most_random_paths
-        scaled = scale(net, tight, tied.visits)
-        if scaled.shares is not None and not better.any():
-            return scaled.shares
-        if not (better.any() or scaled.vanished.any()):
+        if better.any():
+            tight |= better
+        elif weighted and not _plausible(net, tight, tied.visits):
             return None
-        tight = (tight & ~scaled.vanished) | better
+        else:
+            scaled = scale(net, tight, tied.visits)
+            if scaled.shares is not None or not scaled.vanished.any():
+                return scaled.shares
+            tight &= ~scaled.vanished
         guess = np.where(net.omega > 0, tied.visits, guess)
     return None
+
+
+def _plausible(net: Network, tight: NDArray[np.bool_], visits: Floats) -> bool:
+    """Tell whether each node's mass could come from its tails, and go to its heads, at all."""
+    tails, heads = net.tails[tight], net.heads[tight]
+    offered = sum_at(heads, visits[tails], net.n_nodes)[1:]
+    taken = sum_at(tails, visits[heads], net.n_nodes)
+    taken[np.bincount(tails, minlength=net.n_nodes) == 0] = np.inf
+    enough = 1.0 - 1e-6
+    return bool((offered >= enough * visits[1:]).all() and (taken >= enough * visits).all())
 
 
 def _visited(net: Network, tight: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -82,6 +82,7 @@ class _Scaling:
         self.visits = visits
         self.demand = visits[self.inner]
         self.fed = np.unique(self.heads)
+        self.free = self._free()
         self.place(np.log(self.demand))
 
     def place(self, a: Floats) -> None:
@@ -136,7 +137,7 @@ class _Scaling:
 
         Adding a constant to a component changes nothing, so one tail of each stays where it is.
         """
-        free = self._free()
+        free = self.free
         position = np.cumsum(free) - 1
         used = free[self.tails]
         rows = position[self.tails[used]]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 
 from easee.arrays import sum_at
-from easee.balancing.linear import SingularError, Solve, factorise
+from easee.balancing.linear import Factoriser, SingularError, Solve
 from easee.flow import Floats, Network, best_values, marginal, spans
 
 MOST_ITERATIONS = 60
@@ -131,6 +131,7 @@ class _Step:
         self.out = csr_array((ones, (row[net.tails], edge)), shape=(self.inner.size, m))
         self.into = csr_array((ones, (net.heads, edge)), shape=(n, m))
         self.log_sizes = np.log(net.sizes)
+        self.factorise = Factoriser()
 
     def take(self, point: Iterate) -> Iterate:
         net = self.net
@@ -192,7 +193,7 @@ class _System:
         onward = (weighted @ diags_array(self.k))[:, inner]
         through = weighted @ diags_array(self.k * self.g) @ weighted.T
         diagonal = step.out @ self.d + (self.a * self.k)[inner]
-        return factorise(diags_array(diagonal) - onward - onward.T - through)
+        return step.factorise(diags_array(diagonal) - onward - onward.T - through)
 
     def direction(self, complementarity: Floats) -> _Direction:
         """Return the Newton step that changes F S by this much."""

@@ -21,7 +21,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from easee.arrays import sum_at
-from easee.balancing.linear import SingularError, assemble, factorise
+from easee.balancing.linear import Factoriser, SingularError, assemble
 from easee.flow import Floats, Network, marginal
 
 Ids = NDArray[np.int64]
@@ -99,6 +99,7 @@ class _Groups:
     def __init__(self, net: Network, tight: NDArray[np.bool_], nodes: Ids) -> None:
         count, labels = _join(net, tight)
         self.labels = labels
+        self.factorise = Factoriser()
         self.count = count  # without the ground
         self.arrival = labels[nodes]
         self.value = labels[nodes + net.n_nodes]
@@ -143,7 +144,7 @@ class _Groups:
             np.concatenate([columns[inside], lone]),
             np.concatenate([values[inside], np.ones(lone.size)]),
         )
-        return factorise(matrix)(right)
+        return self.factorise(matrix)(right)
 
 
 def _join(net: Network, tight: NDArray[np.bool_]) -> tuple[int, Ids]:

@@ -17,7 +17,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from easee.arrays import sum_at
-from easee.balancing.linear import SingularError, assemble, factorise
+from easee.balancing.linear import Factoriser, SingularError, assemble
 from easee.flow import Floats, Network
 
 SINKHORN_STEPS = 6
@@ -83,6 +83,7 @@ class _Scaling:
         self.demand = visits[self.inner]
         self.fed = np.unique(self.heads)
         self.free = self._free()
+        self.factorise = Factoriser()
         self.place(np.log(self.demand))
 
     def place(self, a: Floats) -> None:
@@ -150,7 +151,7 @@ class _Scaling:
         else:
             matrix.setdiag(matrix.diagonal() + self.outflow[free])
         step = np.zeros(len(right))
-        step[free] = factorise(matrix)(right[free])
+        step[free] = self.factorise(matrix)(right[free])
         return step
 
     def _free(self) -> NDArray[np.bool_]:

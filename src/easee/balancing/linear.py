@@ -16,7 +16,7 @@ from easee.arrays import Floats, sum_at
 Ids = NDArray[np.int64]
 Solve = Callable[[Floats], Floats]
 
-DENSE = 150  # up to so many rows a dense factorisation is faster than a sparse one
+DENSE = 64  # up to so many rows dense is faster; more would also wake BLAS threads, which may stall
 
 
 class SingularError(ArithmeticError):
@@ -29,7 +29,7 @@ def assemble(shape: tuple[int, int], rows: Ids, columns: Ids, values: Floats) ->
     >>> assemble((1, 2), np.array([0, 0]), np.array([1, 1]), np.array([1.0, 2.0]))
     array([[0., 3.]])
     """
-    if max(shape) <= 2 * DENSE:
+    if max(shape) <= DENSE:
         flat = sum_at(rows * shape[1] + columns, values, shape[0] * shape[1])
         return flat.reshape(shape)
     return coo_array((values, (rows, columns)), shape=shape).tocsr()

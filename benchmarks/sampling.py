@@ -1,0 +1,66 @@
+"""What a step costs an agent: `Explorer.choose` and `step` against what it would do anyway."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+import easee
+
+
+def per_call(work: Callable[[], Any], calls: int, rounds: int = 7) -> float:
+    """Return the shortest mean time of a call over several rounds, in seconds."""
+    best = float("inf")
+    for _ in range(rounds):
+        began = time.perf_counter()
+        for _ in range(calls):
+            work()
+        best = min(best, (time.perf_counter() - began) / calls)
+    return best
+
+
+def measure() -> dict[str, float]:
+    """Return nanoseconds per environment and step."""
+    policy = easee.compile(easee.priors.get("cardinal-grid"), 6)
+    return {
+        "easee, 1024 environments": _many(policy, 1024),
+        "easee, 64 environments": _many(policy, 64),
+        "easee, 1 environment": _one(policy),
+        "Discrete.sample and a coin, 1 environment": _discrete(),
+    }
+
+
+def _many(policy: easee.ExplorationPolicy, n: int) -> float:
+    explorer = easee.Explorer(policy, n, seed=0)
+    greedy = np.random.default_rng(0).integers(4, size=n)
+    dones = np.zeros(n, bool)
+
+    def step() -> None:
+        explorer.step(explorer.choose(greedy, 0.5), dones)
+
+    return 1e9 * per_call(step, 300) / n
+
+
+def _one(policy: easee.ExplorationPolicy) -> float:
+    explorer = easee.Explorer(policy, 1, seed=0)
+    greedy, dones = np.array([1]), np.array([False])
+
+    def step() -> None:
+        explorer.step(explorer.choose(greedy, 0.5), dones)
+
+    return 1e9 * per_call(step, 3000)
+
+
+def _discrete() -> float:
+    space = gym.spaces.Discrete(4, seed=0)
+    rng = np.random.default_rng(0)
+    greedy = np.array([1])
+
+    def step() -> Any:
+        return np.array([space.sample()]) if rng.random() < 0.5 else greedy
+
+    return 1e9 * per_call(step, 3000)

@@ -18,10 +18,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, diags_array
 
 from easee.arrays import sum_at
-from easee.balancing.linear import Factoriser, SingularError, Solve
+from easee.balancing.laplacian import SingularError, StarMesh
 from easee.flow import Floats, Network, best_values, marginal, spans
 
 MOST_ITERATIONS = 60
@@ -121,17 +120,25 @@ class _Step:
 
     def __init__(self, net: Network) -> None:
         self.net = net
-        n, m = net.n_nodes, len(net.tails)
+        n = net.n_nodes
         inner = np.zeros(n, bool)
         inner[net.tails] = True
-        self.inner = np.flatnonzero(inner)
-        row = np.cumsum(inner) - 1
-        edge = np.arange(m)
-        ones = np.ones(m)
-        self.out = csr_array((ones, (row[net.tails], edge)), shape=(self.inner.size, m))
-        self.into = csr_array((ones, (net.heads, edge)), shape=(n, m))
+        weighted = net.omega > 0
+        # Unknown are U of inner nodes and L of nodes with weight; without weight L is U. Ahead of
+        # an end there is nothing: its U is the ground.
+        size = int(inner.sum() + weighted.sum())
+        self.value = np.where(inner, np.cumsum(inner) - 1, size)
+        own = inner.sum() + np.cumsum(weighted) - 1
+        self.arrival = np.where(weighted, own, self.value)
+        self.nodes = np.flatnonzero(weighted)
+        self.size = size
+        self.network = StarMesh(
+            size,
+            np.concatenate([self.value[net.tails], self.value[self.nodes]]),
+            np.concatenate([self.arrival[net.heads], self.arrival[self.nodes]]),
+            np.arange(size) >= inner.sum(),
+        )
         self.log_sizes = np.log(net.sizes)
-        self.factorise = Factoriser()
 
     def take(self, point: Iterate) -> Iterate:
         net = self.net
@@ -164,51 +171,43 @@ class _Direction:
 
 
 class _System:
-    """The linearised optimality conditions at a point, reduced to the inner nodes' U.
+    """The linearised optimality conditions at a point: an electrical network.
 
-    With D = F / S for edges and g = omega / p for nodes, it is the Laplacian of an electrical
-    network in which L(v) and U(v) are joined by the resistance g(v), U(tail) and L(head) by the
-    conductance D. Resistances of 0 (nodes without weight) are fine.
+    U(tail) and L(head) are joined by the conductance F / S, U(v) and L(v) by p / omega.
     """
 
     def __init__(self, step: _Step, point: Iterate) -> None:
         net = step.net
         self.step = step
         self.point = point
-        self.d = point.flow / point.slack
-        self.g = net.omega / point.visits
-        self.a = step.into @ self.d
-        self.k = 1.0 / (1.0 + self.g * self.a)
+        self.edges = point.flow / point.slack
+        self.nodes = point.visits[step.nodes] / net.omega[step.nodes]
         log_density = np.log(point.visits) - step.log_sizes
-        self.node_residual = point.value - point.arrival - net.omega * (log_density + 1.0)
-        self.node_residual[0] = 0.0
+        node_residual = point.value - point.arrival - net.omega * (log_density + 1.0)
+        self.node_residual = node_residual[step.nodes]
         self.edge_residual = point.value[net.tails] - point.arrival[net.heads] - point.slack
         outflow = sum_at(net.tails, point.flow, net.n_nodes)
-        self.leak = (point.visits - outflow)[step.inner]
-        self.solve = self._factorise()
-
-    def _factorise(self) -> Solve:
-        step, inner = self.step, self.step.inner
-        weighted = step.out @ diags_array(self.d) @ step.into.T
-        onward = (weighted @ diags_array(self.k))[:, inner]
-        through = weighted @ diags_array(self.k * self.g) @ weighted.T
-        diagonal = step.out @ self.d + (self.a * self.k)[inner]
-        return step.factorise(diags_array(diagonal) - onward - onward.T - through)
+        # Rounding lets some mass leak at inner nodes; every step mends it.
+        self.leak = np.where(step.value < step.size, point.visits - outflow, 0.0)
+        self.solve = step.network.factorise(np.concatenate([self.edges, self.nodes]))
 
     def direction(self, complementarity: Floats) -> _Direction:
         """Return the Newton step that changes F S by this much."""
-        step, net, d, k, g = self.step, self.step.net, self.d, self.k, self.g
-        push = complementarity / self.point.slack - d * self.edge_residual
-        arrived = step.into @ push
-        base = k * (self.node_residual - g * arrived)
-        right = step.out @ (push + d * base[net.heads])
-        right -= (arrived + self.a * base)[step.inner] + self.leak
-        value = np.zeros(net.n_nodes)
-        value[step.inner] = self.solve(right)
-        arrival = base + k * (value + g * (step.into @ (d * value[net.tails])))
+        step, net = self.step, self.step.net
+        size = step.size
+        edge_push = complementarity / self.point.slack - self.edges * self.edge_residual
+        node_push = self.nodes * self.node_residual
+        # Mass that would pile up at each potential if none of them moved.
+        pile = -sum_at(step.arrival[net.heads], edge_push, size + 1)
+        pile += sum_at(step.value[net.tails], edge_push, size + 1)
+        pile += sum_at(step.arrival[step.nodes], node_push, size + 1)
+        pile -= sum_at(step.value[step.nodes], node_push, size + 1)
+        pile -= sum_at(step.value, self.leak, size + 1)
+        potential = np.append(self.solve(pile[:size]), 0.0)
+        value, arrival = potential[step.value], potential[step.arrival]
         arrival[0] = 0.0
         drop = value[net.tails] - arrival[net.heads]
-        return _Direction(push - d * drop, drop + self.edge_residual, value, arrival)
+        return _Direction(edge_push - self.edges * drop, drop + self.edge_residual, value, arrival)
 
 
 def _longest(point: Iterate, direction: _Direction) -> float:

@@ -21,7 +21,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from easee.arrays import sum_at
-from easee.balancing.linear import Factoriser, SingularError, assemble
+from easee.balancing.laplacian import Laplacian, SingularError
 from easee.flow import Floats, Network, marginal
 
 Ids = NDArray[np.int64]
@@ -99,15 +99,10 @@ class _Groups:
     def __init__(self, net: Network, tight: NDArray[np.bool_], nodes: Ids) -> None:
         count, labels = _join(net, tight)
         self.labels = labels
-        self.factorise = Factoriser()
         self.count = count  # without the ground
         self.arrival = labels[nodes]
         self.value = labels[nodes + net.n_nodes]
-        # Groups that no weight depends on: their potential may be anything, so it is 0.
-        linked = np.zeros(count + 1, bool)
-        apart = self.arrival != self.value
-        linked[self.arrival[apart]] = linked[self.value[apart]] = True
-        self.lone = np.flatnonzero(~linked[:count])
+        self.laplacian = self._laplacian()
         self.supply = np.zeros(count)
         root = labels[net.n_nodes]
         if root < count:
@@ -130,21 +125,22 @@ class _Groups:
         through = sum_at(self.arrival, mass, self.count + 1)[: self.count]
         return float(np.max(np.abs(excess) / np.maximum(through, 1e-300), initial=0.0))
 
-    def solve(self, conductance: Floats, right: Floats) -> Floats:
-        """Solve the graph Laplacian whose edges are the nodes that count."""
-        i, j, c = self.arrival, self.value, conductance
-        rows = np.concatenate([i, j, i, j])
-        columns = np.concatenate([i, j, j, i])
-        values = np.concatenate([c, c, -c, -c])
-        inside = (rows < self.count) & (columns < self.count)
-        lone = self.lone
-        matrix = assemble(
-            (self.count, self.count),
-            np.concatenate([rows[inside], lone]),
-            np.concatenate([columns[inside], lone]),
-            np.concatenate([values[inside], np.ones(lone.size)]),
+    def _laplacian(self) -> Laplacian:
+        # Groups that no weight depends on may have any potential: a conductor makes it 0.
+        linked = np.zeros(self.count + 1, bool)
+        apart = self.arrival != self.value
+        linked[self.arrival[apart]] = linked[self.value[apart]] = True
+        self.lone = np.flatnonzero(~linked[: self.count])
+        return Laplacian(
+            self.count,
+            np.concatenate([self.arrival, self.lone]),
+            np.concatenate([self.value, np.full(self.lone.size, self.count)]),
         )
-        return self.factorise(matrix)(right)
+
+    def solve(self, conductance: Floats, right: Floats) -> Floats:
+        """Solve the network whose conductors are the nodes that count."""
+        ones = np.ones(self.lone.size)
+        return self.laplacian.factorise(np.concatenate([conductance, ones]))(right)
 
 
 def _join(net: Network, tight: NDArray[np.bool_]) -> tuple[int, Ids]:

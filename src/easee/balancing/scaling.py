@@ -10,6 +10,7 @@ then Newton's method on the tails' numbers, the heads' being solved for exactly.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from easee.arrays import sum_at
-from easee.balancing.linear import Factoriser, SingularError, assemble
+from easee.balancing.laplacian import SingularError, StarMesh
 from easee.flow import Floats, Network
 
 SINKHORN_STEPS = 6
@@ -81,9 +82,7 @@ class _Scaling:
         self.copies = net.copies[edges]
         self.visits = visits
         self.demand = visits[self.inner]
-        self.fed = np.unique(self.heads)
-        self.free = self._free()
-        self.factorise = Factoriser()
+        self.fed, self.heads_in_use = np.unique(self.heads, return_inverse=True)
         self.place(np.log(self.demand))
 
     def place(self, a: Floats) -> None:
@@ -133,40 +132,34 @@ class _Scaling:
         mean = sum_at(self.heads, self.flow * moved, len(self.visits))
         return float(np.abs(moved - (mean[self.heads] / self.visits[self.heads])).max())
 
-    def _solve(self, right: Floats) -> Floats:
-        """Solve the Hessian, diag(outflow) - F diag(1 / visits) F', a Laplacian.
+    @cached_property
+    def network(self) -> StarMesh:
+        """Return the network of tails and heads, conductors being the edges.
 
-        Adding a constant to a component changes nothing, so one tail of each stays where it is.
-        """
-        free = self.free
-        position = np.cumsum(free) - 1
-        used = free[self.tails]
-        rows = position[self.tails[used]]
-        heads, columns = np.unique(self.heads[used], return_inverse=True)
-        values = self.flow[used] / np.sqrt(self.visits[heads])[columns]
-        half = assemble((int(free.sum()), heads.size), rows, columns, values)
-        matrix = -(half @ half.T)
-        if isinstance(matrix, np.ndarray):
-            matrix[np.diag_indices_from(matrix)] += self.outflow[free]
-        else:
-            matrix.setdiag(matrix.diagonal() + self.outflow[free])
-        step = np.zeros(len(right))
-        step[free] = self.factorise(matrix)(right[free])
-        return step
-
-    def _free(self) -> NDArray[np.bool_]:
-        """Every tail but one of each connected component.
-
-        That one takes up what rounding left over, so it should be the one with the largest mass.
+        Adding a constant to a component changes nothing, so one tail of each is grounded. It takes
+        up what rounding left over, so it is the one with the largest mass.
         """
         n = len(self.inner)
+        heads = n + self.heads_in_use
         links = coo_array(
-            (np.ones(len(self.tails), np.int8), (self.tails, n + self.heads)),
-            shape=(n + len(self.visits),) * 2,
+            (np.ones(len(self.tails), np.int8), (self.tails, heads)),
+            shape=(n + self.fed.size,) * 2,
         )
         _, labels = connected_components(links, directed=False)
         largest_first = np.argsort(-self.demand, kind="stable")
         _, first = np.unique(labels[largest_first], return_index=True)
-        free = np.ones(n, bool)
-        free[largest_first[first]] = False
-        return free
+        grounded = np.zeros(n + self.fed.size, bool)
+        grounded[largest_first[first]] = True
+        size = grounded.size - int(grounded.sum())
+        self.position: NDArray[np.int64] = np.where(grounded, size, np.cumsum(~grounded) - 1)
+        heads_only = np.flatnonzero(~grounded) >= n
+        return StarMesh(size, self.position[self.tails], self.position[heads], heads_only)
+
+    def _solve(self, right: Floats) -> Floats:
+        """Return the change of the tails' numbers that changes what leaves them by `right`."""
+        n, size = len(self.inner), self.network.size
+        currents = np.zeros(size + 1)
+        currents[self.position[:n]] = right
+        potentials = self.network.factorise(self.flow)(currents[:size])
+        change: Floats = np.append(potentials, 0.0)[self.position[:n]]
+        return change

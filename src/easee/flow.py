@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from easee.arrays import run_starts, sum_at
+from easee.arrays import dot, run_starts, sum_at
 from easee.errors import ArgumentError
 from easee.graph import LocalGraph
 
@@ -213,7 +213,7 @@ def gap(net: Network, visits: Floats) -> float:
     finite = np.isfinite(reward)
     if not finite.all():
         return float("inf")
-    return max(0.0, float(best_values(net, reward)[0] - reward @ visits))
+    return max(0.0, float(best_values(net, reward)[0]) - dot(reward, visits))
 
 
 def marginal(net: Network, visits: Floats) -> Floats:

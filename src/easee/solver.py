@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from easee.arrays import sum_at
 from easee.balancing.crossover import exact_shares
-from easee.balancing.interior_point import Iterate, arriving, central_path, spread
+from easee.balancing.interior_point import Iterate, central_path, even
 from easee.balancing.symmetry import quotient
 from easee.flow import (
     Floats,
@@ -90,7 +90,7 @@ def optimal_shares(net: Network, tolerance: float) -> Floats:
     """
     best = _Best(net)
     every = np.ones(len(net.tails), bool)
-    best.offer(exact_shares(net, every, arriving(net, spread(net)), rounds=1))
+    best.offer(exact_shares(net, every, even(net), rounds=1))
     if best.gap <= tolerance:
         return best.shares
     before: Iterate | None = None

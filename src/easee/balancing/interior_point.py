@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from easee.arrays import sum_at
+from easee.arrays import dot, sum_at
 from easee.balancing.laplacian import SingularError, StarMesh
 from easee.flow import Floats, Network, best_values, marginal, spans
 
@@ -50,7 +50,7 @@ class Iterate:
     @property
     def mu(self) -> float:
         """How far along the path: F S is about mu F0."""
-        return float(self.flow @ self.slack / self.reference.sum())
+        return dot(self.flow, self.slack) / float(self.reference.sum())
 
     def tight(self, net: Network, before: Iterate) -> NDArray[np.bool_]:
         """Bool (m,): the edges that carry flow at the optimum, as far as can be seen from here.
@@ -100,6 +100,19 @@ def spread(net: Network) -> Floats:
     return flow
 
 
+def even(net: Network) -> Floats:
+    """Return visits (n,) that are even in every layer, leaving mass at dead ends on the way."""
+    visits = np.ones(net.n_nodes)
+    inner = np.zeros(net.n_nodes, bool)
+    inner[net.tails] = True
+    mass = 1.0
+    for start, stop in zip(net.layers[1:-1], net.layers[2:], strict=True):
+        layer = slice(start, stop)
+        visits[layer] = mass * net.sizes[layer] / net.sizes[layer].sum()
+        mass = float(visits[layer][inner[layer]].sum())
+    return visits
+
+
 def arriving(net: Network, flow: Floats) -> Floats:
     """Return the visits (n,) of a flow; the root has 1."""
     visits = sum_at(net.heads, flow, net.n_nodes)
@@ -146,8 +159,8 @@ class _Step:
         complementarity = point.flow * point.slack
         predictor = system.direction(-complementarity)
         length = _longest(point, predictor)
-        ahead = (point.flow + length * predictor.flow) @ (point.slack + length * predictor.slack)
-        centring = (ahead / complementarity.sum()) ** 3
+        ahead = dot(point.flow + length * predictor.flow, point.slack + length * predictor.slack)
+        centring = (ahead / float(complementarity.sum())) ** 3
         target = centring * point.mu * point.reference
         corrector = system.direction(target - complementarity - predictor.flow * predictor.slack)
         length = min(1.0, TO_BOUNDARY * _longest(point, corrector))

@@ -70,7 +70,7 @@ class Laplacian:
 
     def _narrow(self) -> int:
         """Order the nodes so that neighbours are close, and return how close."""
-        if self.inside.size:
+        if self.inside.size and self.size > BAND:
             i, j = self.one[self.inside], self.two[self.inside]
             links = csr_array((np.ones(i.size, np.int8), (i, j)), shape=(self.size, self.size))
             both = csr_array(links + links.T)
@@ -175,7 +175,7 @@ class StarMesh:
         degree = np.bincount(np.concatenate([one, two]), minlength=size + 1)[:size]
         gone = independent & (degree <= FEW)
         left = np.append(~gone, True)
-        self.kept = np.flatnonzero(~gone)
+        self.kept, self.gone = np.flatnonzero(~gone), np.flatnonzero(gone & (degree > 0))
         place = np.where(left, np.cumsum(left) - 1, -1)  # the ground stays last
         self.rest = np.flatnonzero(left[one] & left[two])
         # Conductors of eliminated nodes, sorted by node: `centre` is the node, `tip` the other end.
@@ -199,7 +199,7 @@ class StarMesh:
         share = spoke / total[self.centre]
         mesh = share[self.first] * spoke[self.second]
         solve = self.inner.factorise(np.concatenate([conductance[self.rest], mesh]))
-        kept, gone = self.kept.size, np.unique(self.centre)
+        kept, gone = self.kept.size, self.gone
 
         def solved(right: Floats) -> Floats:
             passed_on = sum_at(self.tip, share * right[self.centre], kept + 1)[:kept]

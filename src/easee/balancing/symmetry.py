@@ -70,15 +70,19 @@ def _classes(net: Network) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     Colours are 64-bit hashes. Two that collide would spoil the quotient with a chance of one in
     millions for a million nodes, and then the gap of the lifted policy shows it.
     """
-    colour = _mix(net.omega.view(np.uint64))
-    labels, layers = _compact(colour, net.layers)
+    depth = np.repeat(np.arange(len(net.layers) - 1, dtype=np.uint64), np.diff(net.layers))
+    colour = _mix(net.omega.view(np.uint64) ^ _mix(depth))
+    count = 0
     while True:
-        colour = _sweep_up(net, colour)
-        colour = _sweep_down(net, colour)
-        finer, finer_layers = _compact(colour, net.layers)
-        if finer_layers[-1] == layers[-1]:
-            return labels, layers
-        labels, layers = finer, finer_layers
+        colour = _sweep_down(net, _sweep_up(net, colour))
+        found, first, labels = np.unique(colour, return_index=True, return_inverse=True)
+        if found.size == count:
+            break
+        count = found.size
+    # Nodes come layer by layer, so classes numbered by their first node do too.
+    rank = np.empty(count, np.int64)
+    rank[np.argsort(first)] = np.arange(count)
+    return rank[labels], np.searchsorted(np.sort(first), net.layers)
 
 
 def _sweep_up(net: Network, colour: Hashes) -> Hashes:
@@ -117,18 +121,3 @@ def _mix(x: Hashes) -> Hashes:
     x = (x ^ (x >> np.uint64(30))) * _M1
     x = (x ^ (x >> np.uint64(27))) * _M2
     return x ^ (x >> np.uint64(31))
-
-
-def _compact(
-    colour: Hashes, layers: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Number the colours of each layer by their first node."""
-    labels = np.empty(len(colour), np.int64)
-    bounds = [0]
-    for start, stop in zip(layers[:-1], layers[1:], strict=True):
-        _, first, inverse = np.unique(colour[start:stop], return_index=True, return_inverse=True)
-        rank = np.empty(first.size, np.int64)
-        rank[np.argsort(first)] = np.arange(first.size)
-        labels[start:stop] = bounds[-1] + rank[inverse]
-        bounds.append(bounds[-1] + first.size)
-    return labels, np.array(bounds)

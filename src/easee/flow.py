@@ -17,6 +17,7 @@ equal nodes and an edge for `copies` equal edges from each of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -54,6 +55,45 @@ class Network:
     def n_nodes(self) -> int:
         """Number of nodes."""
         return len(self.omega)
+
+    @cached_property
+    def walk(self) -> list[Stage]:
+        """The edges layer by layer, for passes down (or, reversed, up) the network."""
+        bounds = [*self.stages.tolist(), len(self.tails)]
+        layers = self.layers.tolist()
+        stages = []
+        for t, (first, last) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
+            if first < last:
+                begins = run_starts(self.tails[first:last])
+                stages.append(
+                    Stage(
+                        edges=slice(first, last),
+                        begins=begins,
+                        nodes=self.tails[first:last][begins],
+                        ahead=slice(layers[t + 1], layers[t + 2]),
+                        heads=self.heads[first:last] - layers[t + 1],
+                    )
+                )
+        return stages
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """The edges from one layer to the next.
+
+    Attributes:
+        edges: which they are.
+        begins: where among them the edges of each inner node of the layer begin.
+        nodes: these inner nodes.
+        ahead: the nodes of the next layer.
+        heads: the head of each edge, counted from the first of these.
+    """
+
+    edges: slice
+    begins: NDArray[np.intp]
+    nodes: Ids
+    ahead: slice
+    heads: Ids
 
 
 def network(graph: LocalGraph, omega: Floats) -> Network:
@@ -176,30 +216,19 @@ def push(net: Network, shares: Floats) -> Floats:
     """
     visits = np.zeros(net.n_nodes)
     visits[0] = 1.0
-    for t, (first, last) in enumerate(spans(net)):
-        if first < last:
-            start, stop = net.layers[t + 1], net.layers[t + 2]
-            mass = shares[first:last] * visits[net.tails[first:last]]
-            heads = net.heads[first:last] - start
-            visits[start:stop] = sum_at(heads, mass, stop - start)
+    for stage in net.walk:
+        mass = shares[stage.edges] * visits[net.tails[stage.edges]]
+        visits[stage.ahead] = sum_at(stage.heads, mass, stage.ahead.stop - stage.ahead.start)
     return visits
 
 
 def best_values(net: Network, reward: Floats) -> Floats:
     """Return for every node the largest sum of `reward` over nodes that a path from it collects."""
     value = np.zeros(net.n_nodes)
-    for first, last in reversed(spans(net)):
-        if first < last:
-            heads, tails = net.heads[first:last], net.tails[first:last]
-            begins = run_starts(tails)
-            value[tails[begins]] = np.maximum.reduceat(reward[heads] + value[heads], begins)
+    for stage in reversed(net.walk):
+        worth = (reward[stage.ahead] + value[stage.ahead])[stage.heads]
+        value[stage.nodes] = np.maximum.reduceat(worth, stage.begins)
     return value
-
-
-def spans(net: Network) -> list[tuple[int, int]]:
-    """Return for each layer the range of the edges that leave it."""
-    bounds = [*net.stages.tolist(), len(net.tails)]
-    return list(zip(bounds[:-1], bounds[1:], strict=True))
 
 
 def objective(net: Network, visits: Floats) -> float:

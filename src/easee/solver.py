@@ -29,8 +29,10 @@ from easee.flow import (
 )
 from easee.graph import LocalGraph
 
+SMALL = 600  # up to so many nodes looking for symmetry takes longer than it saves
 FIRST_CROSSOVER = 1e-7  # the first mu at which the tight edges are worth a guess
 CROSSOVER_EVERY = 1e-2
+ROUGH = 1e-8  # from here on the interior-point method's own flows are worth keeping
 LAST_MU = 1e-15  # beyond this the interior-point method only collects rounding errors
 ROUNDS = 6
 
@@ -66,9 +68,12 @@ def solve(
     The best that was found is returned even if its gap misses the tolerance: look at `gap`.
     """
     net = network(graph, node_weights(graph, weights, interest))
-    small = quotient(net)
     # Lifting and pushing round a little: leave some of the tolerance for that.
-    shares = small.lift(optimal_shares(small.network, 0.5 * tolerance))
+    if net.n_nodes <= SMALL:
+        shares = optimal_shares(net, 0.5 * tolerance)
+    else:
+        small = quotient(net)
+        shares = small.lift(optimal_shares(small.network, 0.5 * tolerance))
     shares = _fill_unvisited(net, shares)
     visits = push(net, shares)
     probabilities = np.zeros(graph.successors.shape)
@@ -97,7 +102,8 @@ def optimal_shares(net: Network, tolerance: float) -> Floats:
     threshold = FIRST_CROSSOVER
     rough = _Best(net)
     for point in central_path(net):
-        rough.offer(point.flow / point.visits[net.tails])
+        if point.mu <= ROUGH:
+            rough.offer(point.flow / point.visits[net.tails])
         if before is not None and point.mu <= threshold:
             best.offer(exact_shares(net, point.tight(net, before), point.visits, rounds=ROUNDS))
             threshold = point.mu * CROSSOVER_EVERY

@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from easee.arrays import run_starts, sum_at
+from easee.arrays import sum_at
 from easee.balancing.path_scaling import most_random_paths
 from easee.balancing.potentials import Tied, tie
 from easee.balancing.scaling import most_random
-from easee.flow import Floats, Network, marginal, spans
+from easee.flow import Floats, Network, marginal
 
 VIOLATION = 1e-11  # by how much an edge must improve on the potentials to be let in
 
@@ -69,10 +69,9 @@ def _visited(net: Network, tight: NDArray[np.bool_]) -> NDArray[np.bool_]:
     visited = net.omega > 0
     visited[0] = True
     if not visited.all():
-        for first, last in spans(net):
-            part = slice(first, last)
-            used = tight[part] & visited[net.tails[part]]
-            visited[net.heads[part][used]] = True
+        for stage in net.walk:
+            used = tight[stage.edges] & visited[net.tails[stage.edges]]
+            visited[stage.ahead][stage.heads[used]] = True
     return visited
 
 
@@ -81,12 +80,8 @@ def _gain(net: Network, tied: Tied, visited: NDArray[np.bool_]) -> Floats:
     value = np.where(visited, tied.value, 0.0)
     reward = marginal(net, np.where(net.omega > 0, tied.visits, 1.0))
     if not visited.all():  # a node that is never visited is worth its best way on
-        for first, last in reversed(spans(net)):
-            if first == last:
-                continue
-            tails, heads = net.tails[first:last], net.heads[first:last]
-            begins = run_starts(tails)
-            best = np.maximum.reduceat(reward[heads] + value[heads], begins)
-            nodes = tails[begins]
-            value[nodes] = np.where(visited[nodes], value[nodes], best)
+        for stage in reversed(net.walk):
+            worth = (reward[stage.ahead] + value[stage.ahead])[stage.heads]
+            best = np.maximum.reduceat(worth, stage.begins)
+            value[stage.nodes] = np.where(visited[stage.nodes], value[stage.nodes], best)
     return reward[net.heads] + value[net.heads] - value[net.tails]

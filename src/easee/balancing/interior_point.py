@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from easee.arrays import dot, sum_at
 from easee.balancing.laplacian import SingularError, StarMesh
-from easee.flow import Floats, Network, best_values, marginal, spans
+from easee.flow import Floats, Network, best_values, marginal
 
 MOST_ITERATIONS = 60
 TO_BOUNDARY = 0.995
@@ -92,11 +92,9 @@ def spread(net: Network) -> Floats:
     ways = net.sizes[net.tails] * net.copies
     ways /= sum_at(net.heads, ways, net.n_nodes)[net.heads]
     flow = np.empty(len(net.tails))
-    for t, (first, last) in reversed(list(enumerate(spans(net)))):
-        part = slice(first, last)
-        flow[part] = mass[net.heads[part]] * ways[part]
-        start, stop = net.layers[t], net.layers[t + 1]
-        mass[start:stop] += sum_at(net.tails[part] - start, flow[part], stop - start)
+    for stage in reversed(net.walk):
+        flow[stage.edges] = mass[stage.ahead][stage.heads] * ways[stage.edges]
+        mass[stage.nodes] = np.add.reduceat(flow[stage.edges], stage.begins)
     return flow
 
 

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from easee.arrays import run_starts
-from easee.flow import Floats, Network, spans
+from easee.flow import Floats, Network
 
 Hashes = NDArray[np.uint64]
 
@@ -88,26 +87,20 @@ def _classes(net: Network) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 def _sweep_up(net: Network, colour: Hashes) -> Hashes:
     """Refine by the colours of successors, from the last layer to the root."""
     colour = colour.copy()
-    for first, last in reversed(spans(net)):
-        if first < last:
-            tails = net.tails[first:last]
-            begins = run_starts(tails)
-            seen = np.add.reduceat(_mix(colour[net.heads[first:last]]), begins)
-            colour[tails[begins]] = _mix(colour[tails[begins]] + _mix(seen))
+    for stage in reversed(net.walk):
+        seen = np.add.reduceat(_mix(colour[stage.ahead])[stage.heads], stage.begins)
+        colour[stage.nodes] = _mix(colour[stage.nodes] + _mix(seen))
     return colour
 
 
 def _sweep_down(net: Network, colour: Hashes) -> Hashes:
     """Refine by the colours of predecessors, from the root to the last layer."""
     colour = colour.copy()
-    for t, (first, last) in enumerate(spans(net)):
-        if first < last:
-            start, stop = net.layers[t + 1], net.layers[t + 2]
-            seen = np.zeros(stop - start, np.uint64)
-            heads = net.heads[first:last] - start
-            # A second constant keeps "seen from above" apart from "seen from below".
-            np.add.at(seen, heads, _mix(colour[net.tails[first:last]] ^ _ABOVE))
-            colour[start:stop] = _mix(colour[start:stop] + _mix(seen))
+    for stage in net.walk:
+        seen = np.zeros(stage.ahead.stop - stage.ahead.start, np.uint64)
+        # A second constant keeps "seen from above" apart from "seen from below".
+        np.add.at(seen, stage.heads, _mix(colour[net.tails[stage.edges]] ^ _ABOVE))
+        colour[stage.ahead] = _mix(colour[stage.ahead] + _mix(seen))
     return colour
 
 

@@ -70,13 +70,15 @@ class Laplacian:
 
     def _narrow(self) -> int:
         """Order the nodes so that neighbours are close, and return how close."""
-        if self.inside.size and self.size > BAND:
-            i, j = self.one[self.inside], self.two[self.inside]
+        i, j = self.one[self.inside], self.two[self.inside]
+        width = int(np.abs(i - j).max(initial=0))
+        if width > BAND:  # otherwise they are close as they are
             links = csr_array((np.ones(i.size, np.int8), (i, j)), shape=(self.size, self.size))
             both = csr_array(links + links.T)
             self.order = reverse_cuthill_mckee(both, symmetric_mode=True).astype(np.int64)
-        i, j = self._places()
-        return int(np.abs(i - j).max(initial=0))
+            i, j = self._places()
+            width = int(np.abs(i - j).max())
+        return width
 
     def _places(self) -> tuple[Ids, Ids]:
         """Return where the ends of the conductors between unknown nodes come in the order."""

@@ -33,7 +33,8 @@ from easee.errors import (
     PriorError,
     UnknownActionError,
 )
-from easee.explorer import BaseExplorer, Explorer
+from easee.explorer import Explorer
+from easee.explorer_base import BaseExplorer
 from easee.flow import duality_gap
 from easee.graph import LocalGraph, unroll
 from easee.policy import ExplorationPolicy, balance, compile

@@ -1,177 +1,27 @@
 """Exploring with a policy: one node per environment, moved by whatever action is taken.
 
-`BaseExplorer` is the interface that agents use; `Explorer` follows an `ExplorationPolicy`
-(Section 4.3 of the paper); `rivals` has others behind the same interface.
+This is Section 4.3 of the paper. `rivals` has other explorers behind the same interface.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from easee.errors import ArgumentError, ArgumentTypeError
+from easee.explorer_base import (
+    Actions,
+    BaseExplorer,
+    Mask,
+    Seed,
+    cumulative_rows,
+    draw,
+    draw_masked,
+)
 from easee.policy import ExplorationPolicy
-
-Actions = NDArray[np.int64]
-Mask = NDArray[np.bool_]
-Seed = int | np.random.Generator | None
-
-
-class BaseExplorer(ABC):
-    """Chooses exploratory actions for `n_envs` environments at a time.
-
-    In each step an agent calls `sample` or `choose`, takes actions, and reports those it took with
-    `step`. All randomness comes from the explorer's own generator.
-
-    Args:
-        n_actions: how many actions there are.
-        n_envs: how many environments.
-        seed: an int, a `numpy.random.Generator`, or None for a fresh one.
-    """
-
-    def __init__(self, n_actions: int, n_envs: int = 1, seed: Seed = None) -> None:
-        self.n_actions = _checked_count(n_actions, "n_actions")
-        self.n_envs = _checked_count(n_envs, "n_envs")
-        self.rng = np.random.default_rng(seed)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(n_actions={self.n_actions}, n_envs={self.n_envs})"
-
-    def sample(self, mask: ArrayLike | None = None) -> Actions:
-        """Return an exploratory action for every environment, int (n_envs,).
-
-        Args:
-            mask: bool (k,) or (n_envs, k), the actions that are allowed.
-        """
-        return self._explore(self._checked_mask(mask))
-
-    def choose(
-        self, greedy: ArrayLike, epsilon: float | ArrayLike, mask: ArrayLike | None = None
-    ) -> Actions:
-        """Return epsilon-greedy actions, int (n_envs,), with one coin per environment.
-
-        Args:
-            greedy: int (n_envs,), what to do when not exploring.
-            epsilon: the chance to explore, for all or float (n_envs,).
-            mask: bool (k,) or (n_envs, k), the actions that exploration may take.
-        """
-        actions = self._checked_actions(greedy)
-        coins = self.rng.random(self.n_envs) < self._checked_epsilon(epsilon)
-        return np.where(coins, self._explore(self._checked_mask(mask)), actions)
-
-    def step(self, actions: ArrayLike, dones: ArrayLike | None = None) -> None:
-        """Report the actions that were taken, and where the episode ended with them.
-
-        Args:
-            actions: int (n_envs,).
-            dones: bool (n_envs,); by default no episode ended.
-        """
-        self._advance(self._checked_actions(actions), self._checked_dones(dones))
-
-    @abstractmethod
-    def _explore(self, mask: Mask | None) -> Actions: ...
-
-    @abstractmethod
-    def _advance(self, actions: Actions, dones: Mask) -> None: ...
-
-    @abstractmethod
-    def reset(self, which: ArrayLike | None = None) -> None:
-        """Forget what was done, in all environments or in those of a bool mask (n_envs,)."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return everything needed to go on exactly where this explorer is."""
-        return {
-            "kind": type(self).__name__,
-            "n_actions": self.n_actions,
-            "n_envs": self.n_envs,
-            "rng": self.rng.bit_generator.state,
-        }
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a `state_dict` of an explorer made with the same arguments."""
-        own = self.state_dict()
-        for key in ("kind", "n_actions", "n_envs"):
-            if state.get(key) != own[key]:
-                raise ArgumentError(
-                    f"this state is of another explorer: expected {key}={own[key]!r}, "
-                    f"found {state.get(key)!r}"
-                )
-        self.rng.bit_generator.state = state["rng"]
-
-    # --- checks -------------------------------------------------------------------------------
-
-    def _checked_actions(self, actions: ArrayLike) -> Actions:
-        array = np.asarray(actions)
-        if array.shape == () and self.n_envs == 1:
-            array = array.reshape(1)
-        if array.shape != (self.n_envs,):
-            raise ArgumentError(
-                f"expected one action for each of {self.n_envs} environments, "
-                f"found an array of shape {array.shape}"
-            )
-        if array.dtype.kind not in "iu":
-            raise ArgumentTypeError(f"expected actions as integers, found {array.dtype}")
-        # As unsigned, negative numbers are large: one comparison finds both.
-        if (array.astype(np.int64, copy=False).view(np.uint64) >= self.n_actions).any():
-            raise ArgumentError(
-                f"expected actions from 0 to {self.n_actions - 1}, found {array.tolist()}"
-            )
-        return array
-
-    def _checked_dones(self, dones: ArrayLike | None) -> Mask:
-        if dones is None:
-            return np.zeros(self.n_envs, bool)
-        return self._checked_flags(dones, "dones")
-
-    def _checked_flags(self, flags: ArrayLike, name: str) -> Mask:
-        array = np.asarray(flags)
-        if array.shape == () and self.n_envs == 1:
-            array = array.reshape(1)
-        if array.shape != (self.n_envs,):
-            raise ArgumentError(
-                f"expected {name} of shape ({self.n_envs},), found shape {array.shape}"
-            )
-        if array.dtype != bool:
-            if not np.isin(array, (0, 1)).all():
-                raise ArgumentTypeError(f"expected {name} as booleans, found {array.dtype}")
-            array = array.astype(bool)
-        return array
-
-    def _checked_epsilon(self, epsilon: float | ArrayLike) -> float | NDArray[np.float64]:
-        if isinstance(epsilon, float | int):
-            if not 0.0 <= epsilon <= 1.0:
-                raise ArgumentError(f"expected epsilon between 0 and 1, found {epsilon}")
-            return epsilon
-        array = np.asarray(epsilon, dtype=float)
-        if array.shape not in ((), (self.n_envs,)):
-            raise ArgumentError(
-                f"expected epsilon as a number or of shape ({self.n_envs},), found {array.shape}"
-            )
-        if not ((array >= 0) & (array <= 1)).all():
-            raise ArgumentError(f"expected epsilon between 0 and 1, found {array.tolist()}")
-        return array
-
-    def _checked_mask(self, mask: ArrayLike | None) -> Mask | None:
-        if mask is None:
-            return None
-        array = np.asarray(mask)
-        if array.shape not in ((self.n_actions,), (self.n_envs, self.n_actions)):
-            raise ArgumentError(
-                f"expected a mask of shape ({self.n_actions},) or "
-                f"({self.n_envs}, {self.n_actions}), found {array.shape}"
-            )
-        if not np.isin(array, (0, 1)).all():
-            raise ArgumentTypeError(f"expected a mask of booleans, found {array.dtype}")
-        array = np.broadcast_to(array.astype(bool), (self.n_envs, self.n_actions))
-        empty = ~array.any(axis=1)
-        if empty.any():
-            raise ArgumentError(
-                f"the mask of environment {int(np.flatnonzero(empty)[0])} allows no action"
-            )
-        return array
+from easee.walker import Walker
 
 
 class Explorer(BaseExplorer):
@@ -218,31 +68,103 @@ class Explorer(BaseExplorer):
         # -1: the node is an end, so the next action starts from the empty word.
         reached = graph.successors >= 0
         self._next = np.where(reached & ~graph.ends[graph.successors], graph.successors, -1)
-        self.nodes = np.zeros(self.n_envs, np.int64)
-        self.lengths = np.zeros(self.n_envs, np.int64)
+        self._nodes = np.zeros(self.n_envs, np.int64)
+        self._lengths = np.zeros(self.n_envs, np.int64)
+        self._walker = (
+            Walker(self._cumulative, self._next, graph.depth, self.rng) if n_envs == 1 else None
+        )
+
+    @property
+    def nodes(self) -> NDArray[np.int64]:
+        """The node of every environment, int (n_envs,); 0 is the empty word."""
+        return self._nodes.copy() if self._walker is None else np.array([self._walker.node])
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """How many actions every environment has taken since its last reset, int (n_envs,)."""
+        return self._lengths.copy() if self._walker is None else np.array([self._walker.length])
+
+    def sample(self, mask: ArrayLike | None = None) -> Actions:
+        """Return an exploratory action for every environment; see `BaseExplorer.sample`."""
+        if self._walker is None or mask is not None:
+            return super().sample(mask)
+        return np.array([self._walker.sample()])
+
+    def choose(
+        self, greedy: ArrayLike, epsilon: float | ArrayLike, mask: ArrayLike | None = None
+    ) -> Actions:
+        """Return epsilon-greedy actions; see `BaseExplorer.choose`."""
+        walker = self._walker
+        if walker is None or mask is not None or type(epsilon) is not float:
+            return super().choose(greedy, epsilon, mask)
+        action = self._single_action(greedy)
+        if not 0.0 <= epsilon <= 1.0:
+            self._checked_epsilon(epsilon)
+        if walker.uniform() < epsilon:
+            action = walker.sample()
+        return np.array([action])
+
+    def step(self, actions: ArrayLike, dones: ArrayLike | None = None) -> None:
+        """Report the actions that were taken; see `BaseExplorer.step`."""
+        if self._walker is None:
+            super().step(actions, dones)
+        else:
+            self._walker.step(self._single_action(actions), self._single_done(dones))
+
+    def _single_action(self, actions: ArrayLike) -> int:
+        """Check the action of the only environment, quickly where it is as expected."""
+        if type(actions) is np.ndarray and actions.size == 1:
+            action = actions.item()
+            if type(action) is int and 0 <= action < self.n_actions:
+                return action
+        return int(self._checked_actions(actions)[0])
+
+    def _single_done(self, dones: ArrayLike | None) -> bool:
+        if dones is None:
+            return False
+        if type(dones) is np.ndarray and dones.size == 1:
+            done = dones.item()
+            if type(done) is bool:
+                return done
+        return bool(self._checked_dones(dones)[0])
+
+    def _uniforms(self) -> NDArray[np.float64]:
+        if self._walker is None:
+            return super()._uniforms()
+        return np.array([self._walker.uniform()])
 
     def _explore(self, mask: Mask | None) -> Actions:
+        nodes, uniforms = self.nodes, self._uniforms()
         if mask is None:
-            return draw(self._cumulative[self.nodes], self.rng.random(self.n_envs))
-        return draw_masked(self._probabilities[self.nodes], mask, self.rng.random(self.n_envs))
+            return draw(self._cumulative.take(nodes, axis=0), uniforms)
+        return draw_masked(self._probabilities[nodes], mask, uniforms)
 
     def _advance(self, actions: Actions, dones: Mask) -> None:
-        nodes = self._next[self.nodes, actions]
-        lengths = self.lengths + 1
+        nodes = self._next.ravel().take(self._nodes * self.n_actions + actions)
+        lengths = self._lengths + 1
         start = (nodes < 0) | (lengths >= self.policy.graph.depth) | dones
-        self.nodes = np.where(start, 0, nodes)
-        self.lengths = np.where(start, 0, lengths)
+        self._nodes = np.where(start, 0, nodes)
+        self._lengths = np.where(start, 0, lengths)
 
     def reset(self, which: ArrayLike | None = None) -> None:
         """Go back to the empty word, in all environments or in those of a bool mask (n_envs,)."""
-        flags = slice(None) if which is None else self._checked_flags(which, "which")
-        self.nodes[flags] = 0
-        self.lengths[flags] = 0
+        flags = np.ones(self.n_envs, bool) if which is None else self._checked_flags(which, "which")
+        self._place(np.where(flags, 0, self.nodes), np.where(flags, 0, self.lengths))
+
+    def _place(self, nodes: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
+        if self._walker is None:
+            self._nodes, self._lengths = nodes, lengths
+        else:
+            self._walker.node, self._walker.length = int(nodes[0]), int(lengths[0])
 
     def state_dict(self) -> dict[str, Any]:
         """Return everything needed to go on exactly where this explorer is."""
-        own = {"nodes": self.nodes.copy(), "lengths": self.lengths.copy()}
-        return super().state_dict() | {"n_nodes": len(self.policy.graph)} | own
+        return super().state_dict() | {
+            "n_nodes": len(self.policy.graph),
+            "nodes": self.nodes,
+            "lengths": self.lengths,
+            "uniforms": list(self._walker.uniforms) if self._walker is not None else [],
+        }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a `state_dict` of an explorer of the same policy."""
@@ -252,44 +174,6 @@ class Explorer(BaseExplorer):
                 f"nodes, found {state['n_nodes']}"
             )
         super().load_state_dict(state)
-        self.nodes = np.array(state["nodes"], np.int64)
-        self.lengths = np.array(state["lengths"], np.int64)
-
-
-def cumulative_rows(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return cumulative sums of rows that end in exactly 1 from the last possible action on.
-
-    >>> cumulative_rows(np.array([[0.0, 0.5, 0.5, 0.0]]))
-    array([[0. , 0.5, 1. , 1. ]])
-    """
-    sums = np.cumsum(table, axis=1)
-    # Rounding may leave the last sum below 1, and then a large uniform would fall off the end.
-    possible = table > 0
-    last = table.shape[1] - 1 - np.argmax(possible[:, ::-1], axis=1)
-    sums[np.arange(table.shape[1]) >= last[:, None]] = 1.0
-    return sums
-
-
-def draw(cumulative: NDArray[np.float64], uniforms: NDArray[np.float64]) -> Actions:
-    """Invert the distribution functions, float (n, k), at uniforms in [0, 1), float (n,)."""
-    passed: Actions = np.count_nonzero(cumulative <= uniforms[:, None], axis=1)
-    return passed
-
-
-def draw_masked(
-    probabilities: NDArray[np.float64], mask: Mask, uniforms: NDArray[np.float64]
-) -> Actions:
-    """Draw from rows restricted to a mask; where nothing is left, evenly from the mask."""
-    allowed = np.where(mask, probabilities, 0.0)
-    total = allowed.sum(axis=1, keepdims=True)
-    allowed = np.where(total > 0, allowed, mask)
-    allowed /= allowed.sum(axis=1, keepdims=True)
-    return draw(cumulative_rows(allowed), uniforms)
-
-
-def _checked_count(value: int, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise ArgumentTypeError(f"expected {name} as a whole number, found {value!r}")
-    if value < 1:
-        raise ArgumentError(f"expected {name} of at least 1, found {value}")
-    return int(value)
+        self._place(np.array(state["nodes"], np.int64), np.array(state["lengths"], np.int64))
+        if self._walker is not None:
+            self._walker.uniforms = list(state["uniforms"])

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from easee.equivalences import Equivalences
 from easee.errors import ArgumentError, ArgumentTypeError
-from easee.explorer import (
+from easee.explorer_base import (
     Actions,
     BaseExplorer,
     Mask,
@@ -30,7 +30,7 @@ class UniformExplorer(BaseExplorer):
     def _explore(self, mask: Mask | None) -> Actions:
         if mask is None:
             return self.rng.integers(self.n_actions, size=self.n_envs)
-        return draw_masked(np.ones(mask.shape), mask, self.rng.random(self.n_envs))
+        return draw_masked(np.ones(mask.shape), mask, self._uniforms())
 
     def _advance(self, actions: Actions, dones: Mask) -> None:
         pass
@@ -69,7 +69,7 @@ class ZetaExplorer(BaseExplorer):
     ) -> Actions:
         """Return the repeated action where one goes on, elsewhere epsilon-greedy ones."""
         actions = self._checked_actions(greedy)
-        coins = self.rng.random(self.n_envs) < self._checked_epsilon(epsilon)
+        coins = self._uniforms() < self._checked_epsilon(epsilon)
         explored = self._repeat_or_start(coins, self._checked_mask(mask))
         return np.where(self.remaining > 0, explored, actions)
 
@@ -78,7 +78,7 @@ class ZetaExplorer(BaseExplorer):
         allowed = np.ones((self.n_envs, self.n_actions), bool) if mask is None else mask
         self.remaining[~allowed[np.arange(self.n_envs), self.repeated]] = 0
         fresh = start & (self.remaining == 0)
-        drawn = draw_masked(np.ones(allowed.shape), allowed, self.rng.random(self.n_envs))
+        drawn = draw_masked(np.ones(allowed.shape), allowed, self._uniforms())
         lengths = self.rng.zipf(self.mu, size=self.n_envs)
         self.repeated = np.where(fresh, drawn, self.repeated)
         self.remaining = np.where(fresh, lengths, self.remaining)
@@ -129,7 +129,7 @@ class TabuExplorer(BaseExplorer):
         self.last = np.full(self.n_envs, self.n_actions)
 
     def _explore(self, mask: Mask | None) -> Actions:
-        uniforms = self.rng.random(self.n_envs)
+        uniforms = self._uniforms()
         if mask is None:
             return draw(self._cumulative[self.last], uniforms)
         return draw_masked(self.allowed[self.last].astype(float), mask, uniforms)

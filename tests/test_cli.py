@@ -1,3 +1,8 @@
+import signal
+import subprocess
+import sys
+import time
+
 import pytest
 from typer.testing import CliRunner
 
@@ -31,6 +36,24 @@ def test_compile_says_when_a_graph_is_not_proved_exact():
     assert (
         "11,568 (closure, stable)" in invoke("compile", "rotation-grid-complete", "-d", 40).output
     )
+
+
+def test_verbose_shows_where_the_time_went():
+    exact = invoke("compile", "freeway", "-d", 8, "--verbose").output
+    for part in ("completion", "build", "symmetry", "factor", "iterate", "certificate"):
+        assert part in exact
+    assert "closure" in invoke("compile", "rotation-grid-complete", "-d", 6, "-v").output
+
+
+def test_ctrl_c_leaves_no_half_written_file(tmp_path):
+    path = tmp_path / "policy.npz"
+    command = [sys.executable, "-m", "easee.cli", "compile", "boxing", "-d", "5", "-o", str(path)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    time.sleep(2.0)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert not list(tmp_path.iterdir())
 
 
 def test_draw(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from easee.errors import EaseeError, PriorError, nearest
 from easee.flow import layer_entropies, layer_supports
 from easee.graph import unroll
 from easee.policy import ExplorationPolicy, balance
+from easee.timing import Stopwatch, listening
 
 app = typer.Typer(
     help="Compile what you know about equivalent action sequences into an exploration policy.",
@@ -89,20 +91,61 @@ def compile_command(
         Path | None, typer.Option("--output", "-o", help="Where to save the policy (.npz).")
     ] = None,
     tolerance: Annotated[float, typer.Option(help="Largest duality gap to accept.")] = 1e-9,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show where the time went.")
+    ] = False,
 ) -> None:
     """Build the local-dynamics graph of a prior and balance it."""
-    with _reported():
+    with _reported(), listening() as watch:
         omega = load_prior(prior)
-        began = time.perf_counter()
-        graph = unroll(omega, depth)
-        built = time.perf_counter()
-        policy = balance(graph, tolerance=tolerance)
-        done = time.perf_counter()
+        with _patient(watch):
+            began = time.perf_counter()
+            graph = unroll(omega, depth)
+            built = time.perf_counter()
+            policy = balance(graph, tolerance=tolerance)
+            done = time.perf_counter()
         out.print(layer_table(policy))
         out.print(summary_table(policy, built - began, done - built))
+        if verbose:
+            out.print(time_table(watch))
         if output is not None:
             policy.save(output)
             out.print(f"saved to {output}", highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def _patient(watch: Stopwatch) -> Iterator[None]:
+    """Show what is going on, once it has gone on for longer than a second."""
+    began = time.perf_counter()
+    over = threading.Event()
+
+    def show() -> None:
+        if over.wait(1.0):
+            return
+        with err.status("") as status:
+            while not over.wait(0.1):
+                part, seconds = watch.current or "working", time.perf_counter() - began
+                status.update(f"{part} · {seconds:.0f} s")
+
+    thread = threading.Thread(target=show, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def time_table(watch: Stopwatch) -> Table:
+    """Return where the time went, part by part."""
+    table = Table(title="where the time went", title_justify="left")
+    table.add_column("part")
+    table.add_column("time", justify="right")
+    table.add_column("share", justify="right")
+    total = sum(watch.seconds.values())
+    for part, seconds in watch.seconds.items():
+        table.add_row(part, f"{1e3 * seconds:,.1f} ms", f"{seconds / total:.0%}")
+    return table
 
 
 def layer_table(policy: ExplorationPolicy) -> Table:

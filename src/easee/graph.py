@@ -15,6 +15,7 @@ from easee.automaton import automaton, unroll_words
 from easee.closure import close
 from easee.equivalences import AnyWord, Equivalences, Word
 from easee.errors import ArgumentError, ArgumentTypeError, GraphTooLargeError, PriorError
+from easee.timing import timed
 from easee.word_problem import Presentation, rules_of
 
 Ids = NDArray[np.int32]
@@ -149,12 +150,15 @@ def unroll(
         raise ArgumentTypeError(f"expected Equivalences, found {type(equivalences).__name__}")
     presentation = equivalences.indexed
     most = max_nodes if max_nodes is not None else _nodes_in_memory(presentation.letters)
-    rules = rules_of(presentation)
+    with timed("completion"):
+        rules = rules_of(presentation)
     if rules.confluent:
-        depths, successors = _unroll_confluent(presentation, depth, most)
+        with timed("build"):
+            depths, successors = _unroll_confluent(presentation, depth, most)
         exact = stable = True
     else:
-        closed = close(*presentation, depth, slack=slack, max_nodes=most)
+        with timed("closure"):
+            closed = close(*presentation, depth, slack=slack, max_nodes=most)
         depths, successors = closed.depths, closed.successors
         exact, stable = closed.exact, closed.stable
     if len(depths) == 1:
@@ -162,7 +166,8 @@ def unroll(
             "the prior makes every action equal to nothing: there is nowhere to go. "
             "Look for a relation with an empty side that should not have one"
         )
-    depths, successors = _breadth_first(depths, successors)
+    with timed("build"):
+        depths, successors = _breadth_first(depths, successors)
     return LocalGraph(equivalences.actions, depth, depths, successors, exact, stable)
 
 

@@ -28,6 +28,7 @@ from easee.flow import (
     push,
 )
 from easee.graph import LocalGraph
+from easee.timing import timed
 
 SMALL = 600  # up to so many nodes looking for symmetry takes longer than it saves
 FIRST_CROSSOVER = 1e-7  # the first mu at which the tight edges are worth a guess
@@ -67,24 +68,25 @@ def solve(
 
     The best that was found is returned even if its gap misses the tolerance: look at `gap`.
     """
-    net = network(graph, node_weights(graph, weights, interest))
-    # Lifting and pushing round a little: leave some of the tolerance for that.
-    if net.n_nodes <= SMALL:
-        shares = optimal_shares(net, 0.5 * tolerance)
-    else:
-        small = quotient(net)
-        shares = small.lift(optimal_shares(small.network, 0.5 * tolerance))
-    shares = _fill_unvisited(net, shares)
-    visits = push(net, shares)
-    probabilities = np.zeros(graph.successors.shape)
-    probabilities[graph.forward] = shares
-    return Solution(
-        probabilities,
-        visits,
-        entropy=objective(net, visits),
-        bound=bound(graph, weights, interest),
-        gap=certificate(graph, net, visits, weights, interest),
-    )
+    omega = node_weights(graph, weights, interest)
+    with timed("symmetry"):
+        net = network(graph, omega)
+        small = quotient(net) if net.n_nodes > SMALL else None
+    with timed("iterate"):
+        # Lifting and pushing round a little: leave some of the tolerance for that.
+        shares = optimal_shares(net if small is None else small.network, 0.5 * tolerance)
+    with timed("certificate"):
+        shares = _fill_unvisited(net, shares if small is None else small.lift(shares))
+        visits = push(net, shares)
+        probabilities = np.zeros(graph.successors.shape)
+        probabilities[graph.forward] = shares
+        return Solution(
+            probabilities,
+            visits,
+            entropy=objective(net, visits),
+            bound=bound(graph, weights, interest),
+            gap=certificate(graph, net, visits, weights, interest),
+        )
 
 
 def optimal_shares(net: Network, tolerance: float) -> Floats:

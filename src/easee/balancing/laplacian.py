@@ -20,6 +20,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 
 from easee.arrays import Floats, sum_at
+from easee.timing import timed
 
 Ids = NDArray[np.int64]
 Solve = Callable[[Floats], Floats]
@@ -64,9 +65,10 @@ class Laplacian:
         Raises:
             SingularError: some node is not connected to the ground.
         """
-        if self.banded:
-            return self._factorise_band(conductance)
-        return self._factorise_sparse(conductance)
+        with timed("factor"):
+            if self.banded:
+                return self._factorise_band(conductance)
+            return self._factorise_sparse(conductance)
 
     def _narrow(self) -> int:
         """Order the nodes so that neighbours are close, and return how close."""

@@ -61,14 +61,25 @@ class Iterate:
         stays = self.flow / before.flow
         goes = self.slack / before.slack
         certainty = stays / (stays + goes)
-        tight = certainty > 0.5
-        # A node that counts keeps its surest way in; any node its surest way out.
-        for ends, needed in ((net.heads, net.omega > 0), (net.tails, np.ones(net.n_nodes, bool))):
-            surest = np.full(net.n_nodes, np.inf)
-            surest[needed] = 0.0
-            np.maximum.at(surest, ends, certainty)
-            tight |= certainty >= surest[ends]
+        tight: NDArray[np.bool_] = certainty > 0.5
+        tight |= certainty >= _largest(net.tails, certainty, net.n_nodes)[net.tails]
+        # A node that counts is visited, so it keeps its surest way in, from a node that is then
+        # visited too, and so on up to the root.
+        needed = net.omega > 0
+        for stage in reversed(net.walk):
+            sure = certainty[stage.edges]
+            surest = _largest(stage.heads, sure, stage.ahead.stop - stage.ahead.start)
+            kept = needed[stage.ahead][stage.heads] & (sure >= surest[stage.heads])
+            tight[stage.edges] |= kept
+            needed[net.tails[stage.edges][kept]] = True
         return tight
+
+
+def _largest(index: NDArray[np.int32], values: Floats, size: int) -> Floats:
+    """Return the largest value with each index, float (size,); 0 where there is none."""
+    largest = np.zeros(size)
+    np.maximum.at(largest, index, values)
+    return largest
 
 
 def central_path(net: Network) -> Iterator[Iterate]:

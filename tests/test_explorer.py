@@ -254,7 +254,7 @@ def test_reset_some_or_all(policy):
 
 def test_state_of_another_policy_is_refused(policy):
     other = easee.compile(priors.get("rotation-grid"), 3)
-    with pytest.raises(easee.ArgumentError, match="another policy"):
+    with pytest.raises(easee.ArgumentError, match="another explorer: expected policy="):
         Explorer(policy).load_state_dict(Explorer(other).state_dict())
 
 

@@ -32,6 +32,7 @@ from easee.errors import (
     PolicyFileError,
     PriorError,
     UnknownActionError,
+    WriteError,
 )
 from easee.explorer import Explorer
 from easee.explorer_base import BaseExplorer
@@ -59,6 +60,7 @@ __all__ = [
     "TabuExplorer",
     "UniformExplorer",
     "UnknownActionError",
+    "WriteError",
     "ZetaExplorer",
     "balance",
     "commute",

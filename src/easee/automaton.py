@@ -35,10 +35,11 @@ class Automaton:
     rule: Ids
     rules: Rules
 
-    def layer_sizes(self, depth: int) -> list[int]:
+    def layer_sizes(self, depth: int, most: int = 2**62) -> list[int]:
         """Count the irreducible words of each length from 0 to `depth`.
 
-        Counts are exact below 2**53, and beyond that nobody wants to build the graph.
+        Counting stops with the layer at which there are more than `most` in all. Counts are exact
+        below 2**53.
 
         >>> from easee.rewriting import complete
         >>> automaton(2, complete(2, [((0, 1), (1, 0))])).layer_sizes(4)
@@ -48,10 +49,12 @@ class Automaton:
         count[0] = 1
         fresh = self.rule < 0
         sizes = [1]
-        for _ in range(depth):
+        total = 1
+        while len(sizes) <= depth and total <= most:
             arriving = np.broadcast_to(count[:, None], fresh.shape)[fresh]
             count = sum_at(self.next_state[fresh], arriving, len(count))
-            sizes.append(int(min(count.sum(), 2.0**62)))
+            sizes.append(int(count.sum()))
+            total += sizes[-1]
         return sizes
 
 

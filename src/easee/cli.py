@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 import typer
@@ -18,6 +20,7 @@ from rich.table import Table
 from easee import __version__, priors
 from easee.equivalences import Equivalences
 from easee.errors import EaseeError, PriorError, nearest
+from easee.files import check_writable
 from easee.flow import layer_entropies, layer_supports
 from easee.graph import unroll
 from easee.policy import ExplorationPolicy, balance
@@ -52,8 +55,14 @@ def _reported() -> Iterator[None]:
     try:
         yield
     except EaseeError as error:
-        err.print(f"[bold red]error:[/] {error}", highlight=False, soft_wrap=True)
+        err.print("error:", style="bold red", end=" ")
+        err.print(str(error), highlight=False, markup=False, soft_wrap=True)
         raise typer.Exit(1) from None
+
+
+def _say(text: str) -> None:
+    """Print text as it is."""
+    out.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 def _print_version(wanted: bool) -> None:
@@ -69,6 +78,9 @@ def main(
     ] = False,
 ) -> None:
     """Compile what you know about equivalent action sequences into an exploration policy."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # Λ on a terminal that has no such letter
+            stream.reconfigure(errors="replace")
 
 
 def load_prior(prior: str) -> Equivalences:
@@ -98,6 +110,8 @@ def compile_command(
     """Build the local-dynamics graph of a prior and balance it."""
     with _reported(), listening() as watch:
         omega = load_prior(prior)
+        if output is not None:
+            check_writable(output)  # before the work, not after it
         with _patient(watch):
             began = time.perf_counter()
             graph = unroll(omega, depth)
@@ -110,7 +124,7 @@ def compile_command(
             out.print(time_table(watch))
         if output is not None:
             policy.save(output)
-            out.print(f"saved to {output}", highlight=False, soft_wrap=True)
+            _say(f"saved to {output}")
 
 
 @contextmanager
@@ -213,6 +227,7 @@ def draw(
 
     with _reported():
         omega = load_prior(prior)
+        check_writable(output)
         graph = unroll(omega, depth)
         if view is View.steps:
             pictures.draw_steps(graph, output)
@@ -220,7 +235,7 @@ def draw(
             pictures.draw_pipeline(omega, balance(graph), output)
         else:
             pictures.draw_graph(balance(graph), output, pruned=pruned)
-        out.print(f"saved to {output}", highlight=False, soft_wrap=True)
+        _say(f"saved to {output}")
 
 
 @app.command("priors")
@@ -230,12 +245,14 @@ def list_priors(
     """List the ready-made priors, or print one in the text format."""
     with _reported():
         if name is not None:
-            out.print(str(priors.get(name)), highlight=False, soft_wrap=True)
+            _say(str(priors.get(name)))
             return
     table = Table()
     for column in ("prior", "actions", "relations", "what it says"):
         number = column in ("actions", "relations")
-        table.add_column(column, justify="right" if number else "left", no_wrap=column == "prior")
+        room = 24 if column == "what it says" else None
+        side: Literal["left", "right"] = "right" if number else "left"
+        table.add_column(column, justify=side, no_wrap=column == "prior", min_width=room)
     for known in priors.names():
         omega = priors.get(known)
         says = priors.describe(known)

@@ -23,8 +23,9 @@ from easee.rewriting import Letters, Pair
 
 Ids = NDArray[np.int32]
 
-PATIENCE = 2  # layers beyond the horizon that must change nothing before the answer is believed
-MOST_SLACK = 12
+PATIENCE = 2  # layers in a row that must change nothing before the answer is believed
+MOST_SLACK = 12  # layers beyond those that every relation needs
+SPARE = 200_000  # nodes that slack may make, or eight times those that are wanted
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,8 @@ class Closure:
         depths: int (n,), the length of each class's shortest word.
         successors: int (n, k), the class of word + letter; -1 at full depth.
         slack: how many layers beyond the depth were unrolled.
-        stable: whether the last layers of slack changed nothing.
+        stable: whether every relation was traced from every node, and the last layers of slack
+            changed nothing.
         exact: whether this is proved to be the true quotient: every relation has sides of equal
             length, or the enumeration closed (a finite monoid).
     """
@@ -61,37 +63,36 @@ def close(
         letters: how many letters there are.
         pairs: the relations.
         depth: length of the longest word of interest.
-        slack: layers beyond it to unroll; by default until two more change nothing.
-        max_nodes: most nodes to hold at a time.
+        slack: layers beyond it to unroll; by default as many as it takes to trace every relation
+            from every node, and then until two more change nothing.
+        max_nodes: most nodes to return.
 
     Raises:
-        GraphTooLargeError: when the first `depth` layers need more than `max_nodes`.
+        GraphTooLargeError: when the first `depth` layers have more than `max_nodes`.
 
     >>> close(1, (((0, 0, 0), ()),), 5).depths.tolist()  # a cycle of three
     [0, 1, 2]
     """
     table = _Table(letters, pairs)
     homogeneous = all(len(u) == len(v) for u, v in pairs)
-    least = depth if homogeneous else max(depth, table.reach)
-    target = least if slack is None else depth + slack
-    while table.horizon < target and not table.closed and table.has_room(depth, max_nodes):
+    while table.horizon < depth and not table.closed:
+        table.check_room(depth, max_nodes)
         table.advance()
-    if slack is None and not homogeneous:
-        _settle(table, depth, max_nodes)
-    exact = table.closed or (homogeneous and table.horizon >= depth)
+    table.check_room(depth, max_nodes)
+    spare = max(SPARE, 8 * table.size)
+    if slack is not None:
+        last = depth + slack
+    else:
+        last = depth if homogeneous else depth + table.reach + MOST_SLACK
+    while table.horizon < last and not table.closed and table.next_size() <= spare:
+        if slack is None and table.quiet_since(depth) >= PATIENCE:
+            break
+        table.advance()
+    exact = table.closed or homogeneous
     stable = exact or table.quiet_since(depth) > 0
     return Closure(
         *table.extract(depth), slack=max(0, table.horizon - depth), stable=stable, exact=exact
     )
-
-
-def _settle(table: _Table, depth: int, max_nodes: int) -> None:
-    """Unroll beyond `depth` until nothing at that depth changes any more."""
-    last = table.horizon + MOST_SLACK
-    while table.quiet_since(depth) < PATIENCE and table.horizon < last:
-        if table.closed or not table.has_room(depth, max_nodes):
-            return
-        table.advance()
 
 
 class _Table:
@@ -110,7 +111,7 @@ class _Table:
         self.starts = [0, 1]  # layer t has the ids from starts[t] up to starts[t + 1]
         self.successors = np.full((64, letters), -1, np.int32)
         self.parent = np.arange(64, dtype=np.int32)
-        self.shallowest_merge: list[int] = [0]  # for each horizon
+        self.shallowest_merge: list[int] = [0]  # for each horizon, the least depth that changed
 
     @property
     def size(self) -> int:
@@ -123,19 +124,26 @@ class _Table:
         return live
 
     def quiet_since(self, depth: int) -> int:
-        """Count the last horizons beyond `depth` that merged nothing at or above it."""
-        beyond = self.shallowest_merge[depth + 1 :]
+        """Count the last horizons that merged nothing at or above a depth.
+
+        Only those count at which every relation had been traced from every node of that depth.
+        """
+        beyond = self.shallowest_merge[depth + self.reach :]
         return next((i for i, least in enumerate(reversed(beyond)) if least <= depth), len(beyond))
 
-    def has_room(self, depth: int, max_nodes: int) -> bool:
-        """Tell whether one more layer fits; raise when the graph itself would not."""
-        need = self.size + len(self.layer(self.horizon)) * self.letters
-        if need > max_nodes and self.horizon < depth:
+    def next_size(self) -> int:
+        """Return how many nodes there would be with one more layer, before merging."""
+        return self.size + len(self.layer(self.horizon)) * self.letters
+
+    def check_room(self, depth: int, max_nodes: int) -> None:
+        """Raise when the graph has too many nodes, or the next layer could not even be merged."""
+        fits = self.horizon - 1 if self.size > max_nodes else self.horizon
+        need = self.size if self.size > max_nodes else self.next_size()
+        if self.size > max_nodes or (self.horizon < depth and need > 16 * max_nodes):
             raise GraphTooLargeError(
-                f"depth {depth} does not fit: layer {self.horizon + 1} needs up to {need:,} nodes, "
-                f"and memory holds about {max_nodes:,}; depth {self.horizon} fits"
+                f"depth {depth} does not fit: up to layer {fits + 1} there are {need:,} nodes, "
+                f"and memory holds about {max_nodes:,}; depth {fits} fits"
             )
-        return need <= max_nodes
 
     def advance(self) -> None:
         """Unroll one more layer and merge all that is now known to be equal."""

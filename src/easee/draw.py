@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -142,7 +143,12 @@ def _label(graph: LocalGraph, node: int) -> str:
         return EMPTY
     symbols = [_symbol(graph.actions, name) for name in word]
     joined = "".join(symbols) if all(len(s) == 1 for s in symbols) else " ".join(symbols)
-    return joined
+    return _plain(joined)
+
+
+def _plain(text: str) -> str:
+    """Return text that matplotlib shows as it is: a dollar would begin a formula."""
+    return text.replace("$", r"\$")
 
 
 def _symbol(actions: Sequence[str], name: str) -> str:
@@ -283,7 +289,7 @@ def _draw_partial(
         name = _symbol(graph.actions, graph.actions[step.action])
         if graph.forward[step.tail, step.action]:
             _edge(axes, graph, place, step.tail, step.head, width=1.4, colour=colour)
-            _edge_text(axes, place, step.tail, step.head, name)
+            _edge_text(axes, place, step.tail, step.head, _plain(name))
         elif mark_new:
             colour = colour if last else _FADED
             _pruned_edge(axes, graph, place, step.tail, step.head, colour)
@@ -301,15 +307,15 @@ def _caption(graph: LocalGraph, steps: Sequence[Step]) -> str:
     step = steps[-1]
     edge = f"{step.tail} –{graph.actions[step.action]}→ {step.head}"
     if step.pruned:
-        return f"prune {edge}"
-    return edge if step.new else f"{edge}, already there"
+        return _plain(f"prune {edge}")
+    return _plain(edge if step.new else f"{edge}, already there")
 
 
 def _write_prior(axes: Any, omega: Equivalences) -> None:
     lines = []
     for pair in omega.pairs:
         sides = [[_symbol(omega.actions, name) for name in side] for side in pair]
-        lines.append(" ~ ".join(" ".join(side) or EMPTY for side in sides))
+        lines.append(_plain(" ~ ".join(" ".join(side) or EMPTY for side in sides)))
     axes.text(0.5, 0.5, "\n".join(lines), fontsize=13, ha="center", va="center", linespacing=1.8)
     axes.set_title("equivalences", fontsize=11, color=_INK)
     axes.set_axis_off()
@@ -363,7 +369,9 @@ def _write(figure: Any, path: str | os.PathLike[str]) -> None:
         raise ArgumentError(f"expected a file ending in .svg, .png or .pdf, found {str(path)!r}")
     buffer = io.BytesIO()
     metadata = {"Date": None} if suffix == "svg" else {}
-    figure.savefig(buffer, format=suffix, dpi=130, bbox_inches="tight", metadata=metadata)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")  # a name in a script that the font lacks
+        figure.savefig(buffer, format=suffix, dpi=130, bbox_inches="tight", metadata=metadata)
     plt.close(figure)
     with replacing(path) as file:
         file.write(buffer.getvalue())

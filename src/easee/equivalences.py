@@ -11,17 +11,24 @@ import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
 from easee import word_problem
-from easee.errors import ArgumentError, ArgumentTypeError, PriorError, UnknownActionError, nearest
+from easee.errors import (
+    ArgumentTypeError,
+    PriorError,
+    UnknownActionError,
+    checked_count,
+    nearest,
+)
 from easee.files import replacing
 
 Word: TypeAlias = tuple[str, ...]
 Relation: TypeAlias = tuple[Word, Word]
 AnyWord: TypeAlias = str | Sequence[str]
-AnyRelation: TypeAlias = "str | tuple[AnyWord, AnyWord] | Equivalences"
+AnyRelation: TypeAlias = "str | Sequence[AnyWord] | Equivalences"
 
 EMPTY = "Λ"
 
@@ -93,7 +100,7 @@ class Equivalences:
         lines = ["actions: " + " ".join(self.actions), *map(_relation_text, self.pairs)]
         return "\n".join(lines)
 
-    @property
+    @cached_property
     def indexed(self) -> word_problem.Presentation:
         """Return the pairs with actions as indices, which is what the algebra works on.
 
@@ -136,6 +143,8 @@ class Equivalences:
         Raises:
             PriorError: with the number and the text of the offending line.
         """
+        if not isinstance(text, str):
+            raise PriorError(f"expected a prior as text, found {type(text).__name__}")
         actions: tuple[str, ...] | None = None
         pairs: list[Relation] = []
         for number, raw in enumerate(text.removeprefix("\ufeff").splitlines(), start=1):
@@ -165,6 +174,8 @@ class Equivalences:
             raise PriorError(f"{str(path)!r} is not UTF-8 text, so it is no prior") from error
         except PriorError as error:
             raise type(error)(f"{path}: {error}") from None
+        except ValueError as error:  # such as a NUL in the path
+            raise PriorError(f"cannot read the prior {str(path)!r}: {error}") from error
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the text format, all or nothing."""
@@ -173,17 +184,17 @@ class Equivalences:
 
 
 def _checked_actions(actions: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(actions, str):
-        raise PriorError(f"expected a list of action names, found the text {actions!r}")
+    if isinstance(actions, str) or not isinstance(actions, Iterable):
+        raise PriorError(f"expected a list of action names, found {actions!r}")
     names = tuple(actions)
     if not names:
         raise PriorError("no actions: expected at least one action name, found none")
     for name in names:
         if not isinstance(name, str):
             raise PriorError(f"expected action names as text, found {name!r}")
-        if not name or name == EMPTY or set(name) & set("~#") or len(name.split()) != 1:
+        if not name.isprintable() or name in ("", EMPTY) or set(name) & set(" ~#"):
             raise PriorError(
-                f"{name!r} cannot name an action: expected a name without white space, "
+                f"{name!r} cannot name an action: expected a printable name without white space, "
                 f"'~' or '#', other than {EMPTY!r}"
             )
     repeated = next((name for i, name in enumerate(names) if name in names[:i]), None)
@@ -201,11 +212,12 @@ def _action_line(line: str) -> list[str]:
 
 def _as_word(word: AnyWord) -> Word:
     if isinstance(word, str):
-        names = word.split()
-        return () if names == [EMPTY] else tuple(names)
-    if not isinstance(word, Iterable):
+        parts = tuple(word.split())
+        return () if parts == (EMPTY,) else parts
+    names = tuple(word) if isinstance(word, Iterable) else (word,)
+    if not isinstance(word, Iterable) or not all(isinstance(name, str) for name in names):
         raise ArgumentTypeError(f"expected a word as text or a sequence of names, found {word!r}")
-    return tuple(word)
+    return names
 
 
 def _as_relation(pair: AnyRelation) -> Relation:
@@ -225,8 +237,8 @@ def _as_relation(pair: AnyRelation) -> Relation:
 
 
 def _flatten(pairs: Iterable[AnyRelation]) -> Iterator[Relation]:
-    if isinstance(pairs, str):
-        raise PriorError(f"expected a list of relations, found the single text {pairs!r}")
+    if isinstance(pairs, str) or not isinstance(pairs, Iterable):
+        raise PriorError(f"expected a list of relations, found {pairs!r}")
     for pair in pairs:
         if isinstance(pair, Equivalences):
             yield from pair.pairs
@@ -257,19 +269,15 @@ def commute(u: AnyWord, v: AnyWord) -> Equivalences:
     return _over((first + second, second + first))
 
 
-def commute_all(*actions: str | Iterable[str]) -> Equivalences:
+def commute_all(*actions: AnyWord) -> Equivalences:
     """Every two of the actions commute. Takes names, or one list of names.
 
     >>> len(commute_all("up", "down", "left", "right"))
     6
     """
-    names = [a for group in actions for a in ([group] if isinstance(group, str) else group)]
-    pairs = [(_as_word(f"{a} {b}"), _as_word(f"{b} {a}")) for a, b in _two_of(names)]
+    names = [name for group in actions for name in _as_word(group)]
+    pairs = [((a, b), (b, a)) for a, b in itertools.combinations(names, 2)]
     return Equivalences(names, pairs)
-
-
-def _two_of(names: list[str]) -> Iterator[tuple[str, str]]:
-    return itertools.combinations(names, 2)
 
 
 def inverse(u: AnyWord, v: AnyWord) -> Equivalences:
@@ -312,9 +320,7 @@ def power(word: AnyWord, n: int, equals: AnyWord = ()) -> Equivalences:
     actions: turn
     turn turn turn turn ~ Λ
     """
-    if not isinstance(n, int) or n < 1:
-        raise ArgumentError(f"expected a power of at least 1, found {n!r}")
-    return _over((_as_word(word) * n, equals))
+    return _over((_as_word(word) * checked_count(n, "power"), equals))
 
 
 def decompose(action: AnyWord, *parts: AnyWord) -> Equivalences:

@@ -8,6 +8,7 @@
     ├── GraphTooLargeError (MemoryError)   the graph would not fit in memory
     ├── ConvergenceError (RuntimeError)    the optimiser missed its tolerance
     ├── PolicyFileError (ValueError)       a file that is no policy, or not a whole one
+    ├── WriteError (OSError)               a file that cannot be written
     └── MissingExtraError (ImportError)    an optional dependency is not installed
 
 Each also derives from the built-in exception that a caller would expect there.
@@ -16,6 +17,7 @@ Each also derives from the built-in exception that a caller would expect there.
 from __future__ import annotations
 
 import difflib
+import operator
 from collections.abc import Iterable
 from typing import Any
 
@@ -54,24 +56,39 @@ class ConvergenceError(EaseeError, RuntimeError):
             the optimum.
     """
 
-    def __init__(self, message: str, *, gap: float, tolerance: float, policy: Any = None) -> None:
-        super().__init__(message)
+    def __init__(
+        self,
+        message: str,
+        gap: float = float("nan"),
+        tolerance: float = float("nan"),
+        policy: Any = None,
+    ) -> None:
+        super().__init__(message, gap, tolerance, policy)  # all of it, so that it can be pickled
         self.gap = gap
         self.tolerance = tolerance
         self.policy = policy
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class PolicyFileError(EaseeError, ValueError):
     """A file is no policy, or not a whole one."""
 
 
+class WriteError(EaseeError, OSError):
+    """A file cannot be written."""
+
+
 class MissingExtraError(EaseeError, ImportError):
     """An optional dependency is not installed."""
 
     def __init__(self, package: str, extra: str) -> None:
-        super().__init__(
-            f"this needs {package}, which is not installed: pip install 'easee-rl[{extra}]'"
-        )
+        super().__init__(package, extra)
+
+    def __str__(self) -> str:
+        package, extra = self.args
+        return f"this needs {package}, which is not installed: pip install 'easee-rl[{extra}]'"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -85,3 +102,21 @@ def nearest(name: str, known: Iterable[str]) -> str:
     names = list(known)
     close = difflib.get_close_matches(name, names, n=1)
     return f"did you mean {close[0]!r}?" if close else f"expected one of: {', '.join(names)}"
+
+
+def checked_count(value: Any, name: str, least: int = 1) -> int:
+    """Return a whole number of at least `least` as an int, or say what is wrong with it.
+
+    >>> checked_count(0, "depth")
+    Traceback (most recent call last):
+    easee.errors.ArgumentError: expected depth of at least 1, found 0
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ArgumentTypeError(f"expected {name} as a whole number, found {value!r}") from None
+    if isinstance(value, bool):
+        raise ArgumentTypeError(f"expected {name} as a whole number, found {value!r}")
+    if number < least:
+        raise ArgumentError(f"expected {name} of at least {least}, found {number}")
+    return number

@@ -5,6 +5,8 @@ This is Section 4.3 of the paper. `rivals` has other explorers behind the same i
 
 from __future__ import annotations
 
+import hashlib
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from easee.explorer_base import (
     BaseExplorer,
     Mask,
     Seed,
+    checked_share,
     cumulative_rows,
     draw,
     draw_masked,
@@ -55,11 +58,9 @@ class Explorer(BaseExplorer):
     ) -> None:
         if not isinstance(policy, ExplorationPolicy):
             raise ArgumentTypeError(f"expected an ExplorationPolicy, found {type(policy).__name__}")
-        if not 0.0 <= floor <= 1.0:
-            raise ArgumentError(f"expected a floor between 0 and 1, found {floor}")
         super().__init__(len(policy.graph.actions), n_envs, seed)
         self.policy = policy
-        self.floor = float(floor)
+        self.floor = checked_share(floor, "floor")
         graph = policy.graph
         table = (1.0 - self.floor) * policy.probabilities
         table[~graph.ends] += self.floor / self.n_actions
@@ -73,6 +74,14 @@ class Explorer(BaseExplorer):
         self._walker = (
             Walker(self._cumulative, self._next, graph.depth, self.rng) if n_envs == 1 else None
         )
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        """What tells one policy from another."""
+        digest = hashlib.sha256(repr(self.policy.graph.actions).encode())
+        for array in (self._next, self._probabilities):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()[:32]
 
     @property
     def nodes(self) -> NDArray[np.int64]:
@@ -160,7 +169,7 @@ class Explorer(BaseExplorer):
     def state_dict(self) -> dict[str, Any]:
         """Return everything needed to go on exactly where this explorer is."""
         return super().state_dict() | {
-            "n_nodes": len(self.policy.graph),
+            "policy": self._fingerprint,
             "nodes": self.nodes,
             "lengths": self.lengths,
             "uniforms": list(self._walker.uniforms) if self._walker is not None else [],
@@ -168,12 +177,10 @@ class Explorer(BaseExplorer):
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a `state_dict` of an explorer of the same policy."""
-        if "n_nodes" in state and state["n_nodes"] != len(self.policy.graph):
-            raise ArgumentError(
-                f"this state is of another policy: expected a graph of {len(self.policy.graph)} "
-                f"nodes, found {state['n_nodes']}"
-            )
+        nodes = np.asarray(state.get("nodes", ()) if isinstance(state, dict) else ())
+        if nodes.size and not (0 <= nodes.min() and nodes.max() < len(self.policy.graph)):
+            raise ArgumentError(f"this state is damaged: no such nodes: {nodes.tolist()}")
         super().load_state_dict(state)
-        self._place(np.array(state["nodes"], np.int64), np.array(state["lengths"], np.int64))
+        self._place(nodes.astype(np.int64), np.array(state["lengths"], np.int64))
         if self._walker is not None:
             self._walker.uniforms = list(state["uniforms"])

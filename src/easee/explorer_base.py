@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from easee.errors import ArgumentError, ArgumentTypeError
+from easee.errors import ArgumentError, ArgumentTypeError, checked_count
 
 Actions = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-Seed = int | np.random.Generator | None
+Seed = int | np.integer[Any] | np.random.Generator | None
 
 
 class BaseExplorer(ABC):
@@ -28,9 +28,9 @@ class BaseExplorer(ABC):
     """
 
     def __init__(self, n_actions: int, n_envs: int = 1, seed: Seed = None) -> None:
-        self.n_actions = _checked_count(n_actions, "n_actions")
-        self.n_envs = _checked_count(n_envs, "n_envs")
-        self.rng = np.random.default_rng(seed)
+        self.n_actions = checked_count(n_actions, "n_actions")
+        self.n_envs = checked_count(n_envs, "n_envs")
+        self.rng = _generator(seed)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n_actions={self.n_actions}, n_envs={self.n_envs})"
@@ -90,15 +90,32 @@ class BaseExplorer(ABC):
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a `state_dict` of an explorer made with the same arguments."""
+        """Go on from a `state_dict` of an explorer made with the same arguments.
+
+        Raises:
+            ArgumentError: the state is of another explorer, or damaged; then nothing has changed.
+        """
         own = self.state_dict()
-        for key in ("kind", "n_actions", "n_envs"):
-            if state.get(key) != own[key]:
+        if not isinstance(state, dict) or set(state) != set(own):
+            raise ArgumentError(
+                f"expected a state with the entries {sorted(own)}, "
+                f"found {sorted(state) if isinstance(state, dict) else state!r}"
+            )
+        for key, value in own.items():
+            if isinstance(value, str | int | float) and state[key] != value:
                 raise ArgumentError(
-                    f"this state is of another explorer: expected {key}={own[key]!r}, "
-                    f"found {state.get(key)!r}"
+                    f"this state is of another explorer: expected {key}={value!r}, "
+                    f"found {state[key]!r}"
                 )
-        self.rng.bit_generator.state = state["rng"]
+            if isinstance(value, np.ndarray) and np.shape(state[key]) != value.shape:
+                raise ArgumentError(
+                    f"this state is damaged: expected {key} of shape {value.shape}, "
+                    f"found {np.shape(state[key])}"
+                )
+        try:
+            self.rng.bit_generator.state = state["rng"]
+        except (TypeError, ValueError, KeyError) as error:
+            raise ArgumentError(f"this state has another kind of generator: {error}") from None
 
     # --- checks -------------------------------------------------------------------------------
 
@@ -113,12 +130,13 @@ class BaseExplorer(ABC):
             )
         if array.dtype.kind not in "iu":
             raise ArgumentTypeError(f"expected actions as integers, found {array.dtype}")
+        whole = array.astype(np.int64, copy=False)
         # As unsigned, negative numbers are large: one comparison finds both.
-        if (array.astype(np.int64, copy=False).view(np.uint64) >= self.n_actions).any():
+        if (whole.view(np.uint64) >= self.n_actions).any():
             raise ArgumentError(
                 f"expected actions from 0 to {self.n_actions - 1}, found {array.tolist()}"
             )
-        return array
+        return whole
 
     def _checked_dones(self, dones: ArrayLike | None) -> Mask:
         if dones is None:
@@ -144,7 +162,10 @@ class BaseExplorer(ABC):
             if not 0.0 <= epsilon <= 1.0:
                 raise ArgumentError(f"expected epsilon between 0 and 1, found {epsilon}")
             return epsilon
-        array = np.asarray(epsilon, dtype=float)
+        try:
+            array = np.asarray(epsilon, dtype=float)
+        except (TypeError, ValueError):
+            raise ArgumentTypeError(f"expected epsilon as a number, found {epsilon!r}") from None
         if array.shape not in ((), (self.n_envs,)):
             raise ArgumentError(
                 f"expected epsilon as a number or of shape ({self.n_envs},), found {array.shape}"
@@ -171,6 +192,22 @@ class BaseExplorer(ABC):
                 f"the mask of environment {int(np.flatnonzero(empty)[0])} allows no action"
             )
         return array
+
+
+def _generator(seed: Seed) -> np.random.Generator:
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(
+            f"expected a seed as None, a non-negative whole number or a Generator, found {seed!r}"
+        ) from None
+
+
+def checked_share(value: float, name: str) -> float:
+    """Return a number between 0 and 1 as a float, or say what is wrong with it."""
+    if not isinstance(value, float | int | np.floating | np.integer) or not 0.0 <= value <= 1.0:
+        raise ArgumentError(f"expected {name} between 0 and 1, found {value!r}")
+    return float(value)
 
 
 def cumulative_rows(table: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -202,11 +239,3 @@ def draw_masked(
     allowed = np.where(total > 0, allowed, mask)
     allowed /= allowed.sum(axis=1, keepdims=True)
     return draw(cumulative_rows(allowed), uniforms)
-
-
-def _checked_count(value: int, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise ArgumentTypeError(f"expected {name} as a whole number, found {value!r}")
-    if value < 1:
-        raise ArgumentError(f"expected {name} of at least 1, found {value}")
-    return int(value)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from easee.arrays import dot, run_starts, sum_at
-from easee.errors import ArgumentError
+from easee.errors import ArgumentError, ArgumentTypeError
 from easee.graph import LocalGraph
 
 Floats = NDArray[np.float64]
@@ -284,7 +284,9 @@ def duality_gap(
     >>> round(duality_gap(graph, even), 4)
     0.0294
     """
-    table = _checked_probabilities(graph, probabilities)
+    if not isinstance(graph, LocalGraph):
+        raise ArgumentTypeError(f"expected a LocalGraph, found {type(graph).__name__}")
+    table = checked_probabilities(graph, probabilities)
     net = network(graph, node_weights(graph, weights, interest))
     visits = push(net, table[graph.forward])
     return certificate(graph, net, visits, weights, interest)
@@ -302,8 +304,12 @@ def certificate(
     return max(0.0, min(gap(net, visits), ceiling))  # rounding may leave a hair below zero
 
 
-def _checked_probabilities(graph: LocalGraph, probabilities: ArrayLike) -> Floats:
-    table = np.asarray(probabilities, dtype=float)
+def checked_probabilities(graph: LocalGraph, probabilities: ArrayLike) -> Floats:
+    """Return probabilities as an array (n, k), or say why they are no policy on the graph."""
+    try:
+        table = np.asarray(probabilities, dtype=float)
+    except (TypeError, ValueError):
+        raise ArgumentTypeError("expected probabilities as an array of numbers") from None
     if table.shape != graph.successors.shape:
         raise ArgumentError(
             f"expected probabilities of shape {graph.successors.shape} (nodes, actions), "

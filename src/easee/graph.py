@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import operator
-import os
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +13,17 @@ from numpy.typing import NDArray
 from easee.automaton import automaton, unroll_words
 from easee.closure import close
 from easee.equivalences import AnyWord, Equivalences, Word
-from easee.errors import ArgumentError, ArgumentTypeError, GraphTooLargeError, PriorError
+from easee.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    GraphTooLargeError,
+    PriorError,
+    checked_count,
+)
 from easee.timing import timed
-from easee.word_problem import Presentation, rules_of
+from easee.word_problem import Presentation, known_pairs, rules_of
+
+MOST_DEPTH = 100_000
 
 Ids = NDArray[np.int32]
 Mask = NDArray[np.bool_]
@@ -55,8 +62,10 @@ class LocalGraph:
     stable: bool = True
 
     def __post_init__(self) -> None:
-        for array in (self.depths, self.successors):
-            array.setflags(write=False)
+        for name in ("depths", "successors"):
+            view = getattr(self, name).view()  # the caller's own array stays as it is
+            view.setflags(write=False)
+            object.__setattr__(self, name, view)
 
     def __len__(self) -> int:
         return len(self.depths)
@@ -110,7 +119,8 @@ class LocalGraph:
 
     def word(self, node: int) -> Word:
         """Return a node's first shortest word."""
-        if not 0 <= node < len(self):
+        node = checked_count(node, "node", least=0)
+        if node >= len(self):
             raise ArgumentError(f"expected a node from 0 to {len(self) - 1}, found {node}")
         names: list[str] = []
         while node:
@@ -134,8 +144,8 @@ def unroll(
     Args:
         equivalences: the prior.
         depth: length of the longest words, at least 1.
-        slack: for closure, how many layers to look beyond `depth`; by default until two more
-            change nothing.
+        slack: for closure, how many layers to look beyond `depth`; by default as many as every
+            relation needs, and until two more change nothing.
         max_nodes: refuse graphs with more nodes; by default what half of the free memory holds.
 
     Raises:
@@ -149,7 +159,12 @@ def unroll(
     if not isinstance(equivalences, Equivalences):
         raise ArgumentTypeError(f"expected Equivalences, found {type(equivalences).__name__}")
     presentation = equivalences.indexed
-    most = max_nodes if max_nodes is not None else _nodes_in_memory(presentation.letters)
+    if slack is not None:
+        slack = checked_count(slack, "slack", least=0)
+    if max_nodes is None:
+        most = _nodes_in_memory(presentation.letters)
+    else:
+        most = checked_count(max_nodes, "max_nodes")
     with timed("completion"):
         rules = rules_of(presentation)
     if rules.confluent:
@@ -158,7 +173,8 @@ def unroll(
         exact = stable = True
     else:
         with timed("closure"):
-            closed = close(*presentation, depth, slack=slack, max_nodes=most)
+            pairs = known_pairs(presentation)
+            closed = close(presentation.letters, pairs, depth, slack=slack, max_nodes=most)
         depths, successors = closed.depths, closed.successors
         exact, stable = closed.exact, closed.stable
     if len(depths) == 1:
@@ -173,35 +189,38 @@ def unroll(
 
 def checked_depth(depth: int) -> int:
     """Return a depth as an int, or say what is wrong with it."""
-    try:
-        value = operator.index(depth)
-    except TypeError:
-        raise ArgumentTypeError(f"expected a whole number as depth, found {depth!r}") from None
-    if value < 1 or isinstance(depth, bool):
-        raise ArgumentError(f"expected a depth of at least 1, found {depth!r}")
+    value = checked_count(depth, "depth")
+    if value > MOST_DEPTH:
+        raise ArgumentError(f"expected a depth of at most {MOST_DEPTH:,}, found {value:,}")
     return value
 
 
 def _nodes_in_memory(letters: int) -> int:
     """Estimate how many nodes half of the free memory holds, with their policy."""
-    try:
-        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError, AttributeError):
-        free = 4 * 2**30
     per_node = 40 + 30 * letters  # successors, mask, probabilities and the solver's edge arrays
-    return min(free // 2 // per_node, 2**31 - 1)
+    return min(_free_memory() // 2 // per_node, 2**31 - 1)
+
+
+def _free_memory() -> int:
+    """Return the bytes that can be had without swapping, as far as the system tells."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        found = dict(line.split(":", 1) for line in lines)
+        return int(found["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError, ValueError):
+        return 4 * 2**30
 
 
 def _unroll_confluent(presentation: Presentation, depth: int, most: int) -> tuple[Ids, Ids]:
     machine = automaton(presentation.letters, rules_of(presentation))
-    sizes = machine.layer_sizes(depth)
+    sizes = machine.layer_sizes(depth, most)
     totals = list(accumulate(sizes))
     if totals[-1] > most:
-        fits = sum(total <= most for total in totals) - 1
+        fits = len(totals) - 2
         raise GraphTooLargeError(
-            f"depth {depth} does not fit: layer {fits + 1} alone has {sizes[fits + 1]:,} nodes, "
-            f"depth {depth} has {totals[-1]:,} in all, and memory holds about {most:,}; "
-            f"depth {fits} fits ({totals[fits]:,} nodes)"
+            f"depth {depth} does not fit: layer {fits + 1} alone has {sizes[-1]:,} nodes, and "
+            f"memory holds about {most:,} in all; "
+            + (f"depth {fits} fits ({totals[fits]:,} nodes)" if fits > 0 else "no depth fits")
         )
     return unroll_words(machine, depth)
 

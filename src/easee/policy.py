@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import zipfile
 import zlib
 from dataclasses import dataclass
@@ -18,9 +19,16 @@ from numpy.lib.npyio import NpzFile
 from numpy.typing import ArrayLike, NDArray
 
 from easee.equivalences import Equivalences
-from easee.errors import ArgumentError, ArgumentTypeError, ConvergenceError, PolicyFileError
+from easee.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    ConvergenceError,
+    EaseeError,
+    PolicyFileError,
+)
 from easee.files import replacing
-from easee.graph import LocalGraph, unroll
+from easee.flow import checked_probabilities
+from easee.graph import MOST_DEPTH, LocalGraph, unroll
 from easee.solver import solve
 
 Floats = NDArray[np.float64]
@@ -102,6 +110,11 @@ class ExplorationPolicy:
             exact=bool(data["exact"]),
             stable=bool(data["stable"]),
         )
+        try:
+            Equivalences(graph.actions)
+            checked_probabilities(graph, data["probabilities"])
+        except EaseeError as error:
+            raise PolicyFileError(f"{str(path)!r} contradicts itself: {error}") from error
         entropy, bound, gap = map(float, data["certificate"])
         return cls(graph, data["probabilities"], data["visits"], entropy, bound, gap)
 
@@ -124,13 +137,13 @@ def _read(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
             data = {key: archive[key] for key in _FIELDS}
     except PolicyFileError:
         raise
-    except (OSError, ValueError, EOFError, AttributeError, TypeError) as error:
-        raise PolicyFileError(f"{name} is no policy file: {error}") from error
-    except (zipfile.BadZipFile, zlib.error) as error:
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, struct.error) as error:
         raise PolicyFileError(
             f"{name} is damaged or cut short ({error}): compile and save the policy again"
         ) from error
-    _check_shapes(data, name)
+    except (OSError, ValueError, EOFError, AttributeError, TypeError, KeyError) as error:
+        raise PolicyFileError(f"{name} is no policy file: {error}") from error
+    _check_contents(data, name)
     return data
 
 
@@ -155,23 +168,39 @@ def _check_header(header: dict[str, Any], name: str) -> None:
         )
 
 
-def _check_shapes(data: dict[str, NDArray[Any]], name: str) -> None:
-    n, k = len(data["depths"]), len(data["actions"])
-    expected = {
-        "depths": (n,),
-        "successors": (n, k),
-        "probabilities": (n, k),
-        "visits": (n,),
-        "certificate": (3,),
+def _check_contents(data: dict[str, NDArray[Any]], name: str) -> None:
+    """Make sure that the arrays are those of a policy: kinds, shapes, and what they say."""
+    n, k = data["depths"].size, data["actions"].size
+    expected: dict[str, tuple[tuple[int, ...], str]] = {
+        "actions": ((k,), "U"),
+        "depth": ((), "iu"),
+        "depths": ((n,), "iu"),
+        "successors": ((n, k), "iu"),
+        "exact": ((), "b"),
+        "stable": ((), "b"),
+        "probabilities": ((n, k), "f"),
+        "visits": ((n,), "f"),
+        "certificate": ((3,), "f"),
     }
-    for key, shape in expected.items():
-        if data[key].shape != shape:
+    for key, (shape, kind) in expected.items():
+        if data[key].shape != shape or data[key].dtype.kind not in kind:
             raise PolicyFileError(
                 f"{name} contradicts itself: expected {key} of shape {shape}, "
-                f"found {data[key].shape}"
+                f"found {data[key].dtype} of shape {data[key].shape}"
             )
-    if n and not (-1 <= data["successors"].min() and data["successors"].max() < n):
-        raise PolicyFileError(f"{name} contradicts itself: a successor is not a node")
+    depths, successors = data["depths"], data["successors"]
+    wrong = {
+        "depths that do not rise from 0": n == 0 or depths[0] != 0 or (np.diff(depths) < 0).any(),
+        "a depth that its nodes exceed": n == 0 or not depths.max() <= data["depth"] <= MOST_DEPTH,
+        "successors that are not nodes": successors.size == 0
+        or not -1 <= successors.min() <= successors.max() < n,
+        "numbers that are not finite": not all(
+            np.isfinite(data[key]).all() for key in ("probabilities", "visits", "certificate")
+        ),
+    }
+    for what, found in wrong.items():
+        if found:
+            raise PolicyFileError(f"{name} contradicts itself: it has {what}")
 
 
 def balance(
@@ -203,7 +232,7 @@ def balance(
     """
     if not isinstance(graph, LocalGraph):
         raise ArgumentTypeError(f"expected a LocalGraph, found {type(graph).__name__}")
-    if not tolerance > 0:
+    if not isinstance(tolerance, float | int) or not tolerance > 0:
         raise ArgumentError(f"expected a positive tolerance, found {tolerance!r}")
     found = solve(graph, weights=weights, interest=interest, tolerance=tolerance)
     policy = ExplorationPolicy(
@@ -213,9 +242,9 @@ def balance(
         raise ConvergenceError(
             f"the duality gap is {found.gap:.1e}, and {tolerance:.1e} was asked for: "
             "pass a larger tolerance, or take the `policy` of this error as it is",
-            gap=found.gap,
-            tolerance=tolerance,
-            policy=policy,
+            found.gap,
+            tolerance,
+            policy,
         )
     return policy
 

@@ -38,7 +38,7 @@ def get(name: str) -> Equivalences:
         PriorError: there is none of that name; the nearest is suggested.
     """
     if name not in _PRIORS:
-        raise PriorError(f"no prior is named {name!r}: {nearest(name, _PRIORS)}")
+        raise PriorError(f"no prior is named {name!r}: {nearest(str(name), _PRIORS)}")
     return _PRIORS[name][1]()
 
 
@@ -135,6 +135,7 @@ def atari(meanings: Sequence[str]) -> Equivalences:
     actions: NOOP FIRE UP UPFIRE
     UPFIRE ~ UP FIRE
     """
+    meanings = Equivalences(meanings).actions
     known = set(meanings)
     diagonals = [(v + h, v, h) for v in ("UP", "DOWN") for h in ("RIGHT", "LEFT")]
     moves = ["UP", "RIGHT", "LEFT", "DOWN", *(d for d, _, _ in diagonals)]

@@ -17,6 +17,7 @@ import random
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 Letters: TypeAlias = tuple[int, ...]
@@ -48,7 +49,8 @@ def default_budget(pairs: int) -> Budget:
 
     All the priors of the paper need at most 16 rules, a hexagonal lattice 24.
     """
-    return Budget(rules=40 + 4 * pairs, overlaps=400 + 50 * pairs)
+    orders = 24 if pairs <= 40 else 2
+    return Budget(rules=40 + 4 * pairs, overlaps=300 + 60 * pairs, orders=orders)
 
 
 @dataclass(frozen=True)
@@ -66,15 +68,21 @@ class Rules:
     pairs: tuple[Pair, ...]
     confluent: bool
 
+    @cached_property
+    def _system(self) -> _System:
+        rank = _ranks(self.order)
+        system = _System()
+        for left, right in self.pairs:
+            system.put(_encode(left, rank), _encode(right, rank))
+        return system
+
     def reduce(self, word: Letters) -> Letters:
         """Return the normal form of a word.
 
         >>> complete(2, [((0, 1), (1, 0)), ((0, 0), ())]).reduce((1, 0, 1, 0))
         (1, 1)
         """
-        rank = _ranks(self.order)
-        rules = {_encode(u, rank): _encode(v, rank) for u, v in self.pairs}
-        return _decode(_reduce(_encode(word, rank), rules), self.order)
+        return _decode(self._system.reduce(_encode(word, _ranks(self.order))), self.order)
 
 
 def complete(letters: int, pairs: Iterable[Pair], budget: Budget | None = None) -> Rules:
@@ -122,36 +130,87 @@ def _orders(letters: int) -> Iterator[Letters]:
 
 def _complete(order: Letters, pairs: list[Pair], budget: Budget, deadline: float) -> Rules:
     rank = _ranks(order)
-    rules: dict[str, str] = {}
+    system = _System()
     heap = [(len(u) + len(v), _encode(u, rank), _encode(v, rank)) for u, v in pairs]
     heapq.heapify(heap)
     seen = 0
-    while heap and len(rules) <= budget.rules and seen < budget.overlaps + len(pairs):
+    while heap and len(system.rules) <= budget.rules and seen < budget.overlaps:
         seen += 1
         if seen % 64 == 0 and time.monotonic() > deadline:
             break
         _, u, v = heapq.heappop(heap)
-        u, v = _reduce(u, rules), _reduce(v, rules)
+        u, v = system.reduce(u), system.reduce(v)
         if u != v:
-            for left, right in _add_rule(rules, u, v):
+            for left, right in system.add(u, v):
                 heapq.heappush(heap, (len(left) + len(right), left, right))
-    decoded = ((_decode(u, order), _decode(v, order)) for u, v in rules.items())
+    decoded = (
+        (_decode(left, order), _decode(system.reduce(right), order))
+        for left, right in system.rules.items()
+    )
     return Rules(order, tuple(sorted(decoded, key=lambda p: (len(p[0]), p))), not heap)
 
 
-def _add_rule(rules: dict[str, str], u: str, v: str) -> Iterator[tuple[str, str]]:
-    """Add a rule, keep the system reduced, and yield the relations that now need a look."""
-    left, right = sorted((u, v), key=lambda w: (len(w), w), reverse=True)
-    for old in [other for other in rules if left in other]:
-        yield old, rules.pop(old)
-    rules[left] = right
-    for other, image in rules.items():
-        if left in image:
-            rules[other] = _reduce(image, rules)
-    for other, image in rules.items():
-        yield from _critical_pairs(left, right, other, image)
-        if other != left:
-            yield from _critical_pairs(other, image, left, right)
+class _System:
+    """Rules over strings, found by what a word ends in."""
+
+    def __init__(self) -> None:
+        self.rules: dict[str, str] = {}
+        self.lengths: list[int] = []  # of left-hand sides, shortest first
+        self.by_length: dict[int, set[str]] = {}
+        self.by_first: dict[str, set[str]] = {}
+        self.by_last: dict[str, set[str]] = {}
+
+    def put(self, left: str, right: str) -> None:
+        """Add a rule and nothing else."""
+        self.rules[left] = right
+        self.by_length.setdefault(len(left), set()).add(left)
+        self.by_first.setdefault(left[0], set()).add(left)
+        self.by_last.setdefault(left[-1], set()).add(left)
+        self.lengths = sorted(n for n, lefts in self.by_length.items() if lefts)
+
+    def drop(self, left: str) -> str:
+        """Remove a rule and return its right-hand side."""
+        self.by_length[len(left)].discard(left)
+        self.by_first[left[0]].discard(left)
+        self.by_last[left[-1]].discard(left)
+        return self.rules.pop(left)
+
+    def reduce(self, word: str) -> str:
+        """Rewrite until no left-hand side is left: read letters, look up what the word ends in."""
+        done: list[str] = []
+        todo = list(reversed(word))
+        while todo:
+            done.append(todo.pop())
+            end = "".join(done[-self.lengths[-1] :]) if self.lengths else ""
+            for n in self.lengths:
+                if n > len(done):
+                    break
+                right = self.rules.get(end[-n:])
+                if right is not None:
+                    del done[-n:]
+                    todo.extend(reversed(right))
+                    break
+        return "".join(done)
+
+    def add(self, u: str, v: str) -> Iterator[tuple[str, str]]:
+        """Add a relation as a rule; yield the relations that now need a look."""
+        left, right = sorted((u, v), key=lambda w: (len(w), w), reverse=True)
+        longer = [n for n in self.lengths if n > len(left)]
+        for old in [other for n in longer for other in self.by_length[n] if left in other]:
+            yield old, self.drop(old)
+        self.put(left, right)
+        for other in sorted(self._near(left)):
+            yield from _critical_pairs(left, right, other, self.rules[other])
+            if other != left:
+                yield from _critical_pairs(other, self.rules[other], left, right)
+
+    def _near(self, left: str) -> set[str]:
+        """Return the left-hand sides that begin or end with a letter of this one."""
+        found: set[str] = set()
+        for letter in set(left):
+            found |= self.by_first.get(letter, set())
+            found |= self.by_last.get(letter, set())
+        return found
 
 
 def _critical_pairs(left: str, right: str, other: str, image: str) -> Iterator[tuple[str, str]]:
@@ -160,17 +219,6 @@ def _critical_pairs(left: str, right: str, other: str, image: str) -> Iterator[t
     for n in range(1, min(len(left), len(other))):
         if left.endswith(other[:n]):
             yield right + other[n:], left[:-n] + image
-
-
-def _reduce(word: str, rules: dict[str, str]) -> str:
-    changed = True
-    while changed:
-        changed = False
-        for left, right in rules.items():
-            if left in word:
-                word = word.replace(left, right)
-                changed = True
-    return word
 
 
 def _ranks(order: Letters) -> dict[int, str]:

@@ -18,6 +18,7 @@ from easee.explorer_base import (
     draw,
     draw_masked,
 )
+from easee.word_problem import equivalent
 
 
 class UniformExplorer(BaseExplorer):
@@ -55,8 +56,8 @@ class ZetaExplorer(BaseExplorer):
 
     def __init__(self, n_actions: int, n_envs: int = 1, seed: Seed = None, mu: float = 2.0) -> None:
         super().__init__(n_actions, n_envs, seed)
-        if not mu > 1.0:
-            raise ArgumentError(f"expected mu greater than 1, found {mu}")
+        if not isinstance(mu, float | int) or not mu > 1.0:
+            raise ArgumentError(f"expected mu greater than 1, found {mu!r}")
         self.mu = float(mu)
         self.repeated = np.zeros(self.n_envs, np.int64)
         self.remaining = np.zeros(self.n_envs, np.int64)
@@ -153,8 +154,9 @@ class TabuExplorer(BaseExplorer):
 
 
 def _not_undoing(equivalences: Equivalences) -> NDArray[np.bool_]:
-    names = equivalences.actions
-    undoing = [[equivalences.equivalent((a, b), ()) is True for b in names] for a in names]
-    allowed = ~np.array([*undoing, [False] * len(names)])
+    presentation = equivalences.indexed
+    letters = range(presentation.letters)
+    undoing = [[equivalent(presentation, (a, b), ()) is True for b in letters] for a in letters]
+    allowed = ~np.array([*undoing, [False] * len(letters)])
     allowed[~allowed.any(axis=1)] = True
     return allowed

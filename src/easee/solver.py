@@ -96,10 +96,11 @@ def optimal_shares(net: Network, tolerance: float) -> Floats:
     finds out which edges are used, and is left as soon as its guess proves right.
     """
     best = _Best(net)
-    every = np.ones(len(net.tails), bool)
-    best.offer(exact_shares(net, every, even(net), rounds=1))
-    if best.gap <= tolerance:
-        return best.shares
+    if _weighs_layers(net):
+        every = np.ones(len(net.tails), bool)
+        best.offer(exact_shares(net, every, even(net), rounds=1))
+        if best.gap <= tolerance:
+            return best.shares
     before: Iterate | None = None
     threshold = FIRST_CROSSOVER
     rough = _Best(net)
@@ -113,6 +114,13 @@ def optimal_shares(net: Network, tolerance: float) -> Floats:
             break
         before = point
     return best.shares if best.gap <= max(tolerance, rough.gap) else rough.shares
+
+
+def _weighs_layers(net: Network) -> bool:
+    """Tell whether whole layers have weight or none: only then all edges may be in use."""
+    counts = (net.omega > 0).astype(float)
+    share = np.add.reduceat(counts, net.layers[:-1]) / np.diff(net.layers)
+    return bool(np.isin(share, (0.0, 1.0)).all())
 
 
 class _Best:

@@ -48,9 +48,20 @@ def equivalent(presentation: Presentation, u: Letters, v: Letters) -> bool | Non
     return same or (False if closure.exact else None)
 
 
+def known_pairs(presentation: Presentation) -> tuple[Pair, ...]:
+    """Return the pairs and what completion derived from them before it gave up, if no longer.
+
+    A short consequence saves closure the long way round that derives it.
+    """
+    reach = max((len(word) for pair in presentation.pairs for word in pair), default=0)
+    derived = (pair for pair in rules_of(presentation).pairs if len(pair[0]) <= reach)
+    return tuple(dict.fromkeys([*presentation.pairs, *derived]))
+
+
 @lru_cache(maxsize=16)
 def _closure(presentation: Presentation, depth: int) -> Closure:
-    return close(presentation.letters, presentation.pairs, depth, max_nodes=MOST_NODES)
+    pairs = known_pairs(presentation)
+    return close(presentation.letters, pairs, depth, max_nodes=MOST_NODES)
 
 
 def _trace(successors: np.ndarray, word: Letters) -> int:

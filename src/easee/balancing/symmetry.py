@@ -99,18 +99,19 @@ def _sweep_down(net: Network, colour: Hashes) -> Hashes:
     for stage in net.walk:
         seen = np.zeros(stage.ahead.stop - stage.ahead.start, np.uint64)
         # A second constant keeps "seen from above" apart from "seen from below".
-        np.add.at(seen, stage.heads, _mix(colour[net.tails[stage.edges]] ^ _ABOVE))
+        np.add.at(seen, stage.heads, _mix(colour[net.tails[stage.edges]] ^ _M1))
         colour[stage.ahead] = _mix(colour[stage.ahead] + _mix(seen))
     return colour
 
 
-_ABOVE = np.uint64(0x9E3779B97F4A7C15)
+_STEP = np.uint64(0x9E3779B97F4A7C15)
 _M1 = np.uint64(0xBF58476D1CE4E5B9)
 _M2 = np.uint64(0x94D049BB133111EB)
 
 
 def _mix(x: Hashes) -> Hashes:
     """Scramble 64 bits (the finaliser of splitmix64)."""
+    x = x + _STEP  # or 0 would stay 0, and a node without weight would look like none at all
     x = (x ^ (x >> np.uint64(30))) * _M1
     x = (x ^ (x >> np.uint64(27))) * _M2
     return x ^ (x >> np.uint64(31))

@@ -1,0 +1,245 @@
+"""Cases that once went wrong, kept so that they stay right."""
+
+import copy
+import os
+import pickle
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import easee
+from easee import Equivalences, Explorer, balance, priors, unroll
+from easee.cli import app
+from easee.files import replacing
+from tests.oracles import assert_certified, cvxpy_objective
+
+
+def interest(graph, nodes):
+    return np.isin(np.arange(len(graph)), nodes)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "depth", "nodes"),
+    [(["a a ~ a"], 2, [3, 5]), (["a a ~", "b a b ~ a b a"], 5, [3, 4, 6])],
+)
+def test_nodes_without_weight_are_not_all_alike(pairs, depth, nodes):
+    graph = unroll(Equivalences(["a", "b"], pairs), depth)
+    chosen = interest(graph, nodes)
+    policy = balance(graph, interest=chosen)
+    assert_certified(policy, interest=chosen)
+    assert policy.entropy == pytest.approx(cvxpy_objective(graph, interest=chosen), abs=1e-6)
+
+
+def test_below_the_weighted_layer_every_path_is_as_likely():
+    graph = unroll(priors.get("rotation-both-inverses"), 3)
+    policy = balance(graph, weights=[1, 0, 0])
+    np.testing.assert_allclose(policy.probabilities[1], [3 / 7, 2 / 7, 2 / 7], atol=1e-9)
+
+
+ONE_TURN = {
+    "square": [easee.power("T", 4), "F T T F T T ~", "F T F T T T ~ T F T T T F"],
+    "hexagonal": [
+        easee.power("T", 6),
+        "F T T T F T T T ~",
+        "F T F T T T T T ~ T F T T T T T F",
+        "F T T F T T F T T ~",
+    ],
+}
+
+
+@pytest.mark.parametrize("name", ONE_TURN)
+def test_closure_gives_the_same_layers_at_every_depth(name):
+    omega = Equivalences(["F", "T"], ONE_TURN[name])
+    deep = unroll(omega, 10)
+    assert deep.stable
+    for depth in range(1, 10):
+        graph = unroll(omega, depth)
+        assert graph.stable and graph.layer_sizes == deep.layer_sizes[: depth + 1]
+
+
+def test_closure_knows_what_completion_derived():
+    omega = Equivalences(["a", "b"], ["b a a b ~"])
+    graph = unroll(omega, 3)
+    assert omega.equivalent("b a a", "a a b") is True
+    assert graph.node("b a a") == graph.node("a a b")
+
+
+def test_a_long_relation_beside_a_prior_that_does_not_complete_stays_small():
+    rotation = priors.get("rotation-grid-complete")
+    graph = unroll(
+        Equivalences([*rotation.actions, "spin"], [rotation, easee.power("spin", 16)]), 3
+    )
+    assert len(graph) == 62 and not graph.stable  # it was not looked at far enough, and says so
+
+
+def test_many_commuting_actions_complete():
+    graph = unroll(easee.commute_all([f"a{i}" for i in range(40)]), 2)
+    assert graph.exact and graph.layer_sizes == (1, 40, 820)
+
+
+@pytest.mark.parametrize("small", [1e-6, 1e-8, 1e-12])
+def test_layers_of_little_weight(small):
+    graph = unroll(priors.get("freeway"), 6)
+    weights = [1, 1, 1, small, 1, 1]
+    assert_certified(balance(graph, weights=weights), weights)
+
+
+@pytest.mark.parametrize("depth", [6, 10])
+def test_random_interest_among_commuting_moves(depth):
+    graph = unroll(priors.get("cardinal-all-commute"), depth)
+    chosen = np.random.default_rng(0).random(len(graph)) < 0.5
+    assert_certified(balance(graph, interest=chosen), interest=chosen)
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+
+def test_a_link_stays_a_link(tmp_path):
+    real, link = tmp_path / "real.txt", tmp_path / "link.txt"
+    real.write_text("old")
+    link.symlink_to(real)
+    easee.commute("a", "b").save(link)
+    assert link.is_symlink() and "a b ~ b a" in real.read_text()
+
+
+def test_what_is_not_an_ordinary_file_is_left_alone(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, tmp_path, tmp_path / "file.txt" / "below", "/proc/nothing/here"):
+        (tmp_path / "file.txt").touch()
+        with pytest.raises(easee.WriteError, match="cannot write"), replacing(path) as file:
+            file.write(b"x")
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("output", ["", "/proc/nothing/x.npz", "/etc/hostname/x.npz"])
+def test_cli_says_that_it_cannot_write(tmp_path, output):
+    arguments = ["compile", "catcher", "-d", "3", "-o", output or str(tmp_path)]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 1 and "error: cannot write" in result.output
+
+
+def test_cli_prints_brackets_as_they_are(tmp_path):
+    result = CliRunner().invoke(app, ["compile", "[/x]", "-d", "3"])
+    assert result.exit_code == 1 and "'[/x]'" in result.output
+    path = tmp_path / "p[bold].npz"
+    result = CliRunner().invoke(app, ["compile", "catcher", "-d", "3", "-o", str(path)])
+    assert "p[bold].npz" in result.output.replace("\n", "")
+
+
+# --- errors and states ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "error",
+    [easee.MissingExtraError("matplotlib", "plot"), easee.ConvergenceError("no", 1.0, 0.5, None)],
+)
+def test_errors_survive_pickling_and_copying(error):
+    for twin in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+        assert type(twin) is type(error) and str(twin) == str(error)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.uint64])
+def test_any_integer_type_does_for_actions(dtype):
+    greedy = np.array([0, 1], dtype)
+    policy = easee.compile(easee.commute("a", "b"), 3)
+    for explorer in (Explorer(policy, 2, 0), easee.ZetaExplorer(2, 2, 0)):
+        actions = explorer.choose(greedy, 0.5)
+        assert actions.dtype == np.int64
+        explorer.step(actions.astype(dtype), [False, True])
+
+
+def test_damaged_states_change_nothing():
+    explorer = Explorer(easee.compile(easee.commute("a", "b"), 3), 2, seed=0)
+    state = explorer.state_dict()
+    expected = explorer.sample()
+    explorer.load_state_dict(state)
+    for damage in (
+        {"nodes": np.array([99, 99])},
+        {"nodes": np.array([0, 0, 0])},
+        {"rng": {"bit_generator": "MT19937"}},
+        {"policy": "another"},
+        {"extra": 1},
+    ):
+        with pytest.raises(easee.ArgumentError):
+            explorer.load_state_dict(state | damage)
+    with pytest.raises(easee.ArgumentError):
+        explorer.load_state_dict({})
+    np.testing.assert_array_equal(explorer.sample(), expected)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: Equivalences(None),
+        lambda: Equivalences(["a"], None),
+        lambda: Equivalences(["a"], [([["a"]], [])]),
+        lambda: Equivalences(["a\0"]),
+        lambda: Equivalences(["\ud800"]),
+        lambda: Equivalences.parse(None),
+        lambda: Equivalences.load("a\0b"),
+        lambda: easee.commute("a", "b").equivalent([["a"]], "a"),
+        lambda: easee.commute_all(5),
+        lambda: easee.power("a", True),
+        lambda: easee.power("a", 1.5),
+        lambda: priors.get(5),
+        lambda: priors.atari(None),
+        lambda: unroll(easee.commute("a", "b"), 4, slack=-2),
+        lambda: unroll(easee.commute("a", "b"), 4, slack="a"),
+        lambda: unroll(easee.commute("a", "b"), 4, max_nodes=0),
+        lambda: unroll(easee.commute("a", "b"), 10**30),
+        lambda: unroll(easee.commute("a", "b"), 3).word(1.5),
+        lambda: balance(unroll(easee.commute("a", "b"), 3), tolerance="x"),
+        lambda: easee.duality_gap(unroll(easee.commute("a", "b"), 3), "x"),
+        lambda: easee.duality_gap(None, None),
+        lambda: easee.UniformExplorer(4, seed=-1),
+        lambda: easee.UniformExplorer(4, seed="a"),
+        lambda: easee.UniformExplorer(4).choose([0], "a"),
+        lambda: easee.ZetaExplorer(4, mu=None),
+        lambda: Explorer(easee.compile(easee.commute("a", "b"), 3), floor="a"),
+    ],
+)
+def test_bad_arguments_give_our_errors(call):
+    with pytest.raises(easee.EaseeError):
+        call()
+
+
+def save_with(path, **changes):
+    easee.compile(easee.commute("a", "b"), 3).save(path)
+    with np.load(path) as archive:
+        data = dict(archive) | changes
+    np.savez(path, **data)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"depths": np.array(3)},
+        {"depth": np.array([3, 3])},
+        {"depth": np.array(-1)},
+        {"certificate": np.array(["a", "b", "c"])},
+        {"certificate": np.full(3, np.nan)},
+        {"exact": np.array([True, False])},
+        {"successors": np.full((10, 2), 0.5)},
+        {"successors": np.full((10, 2), 99)},
+        {"probabilities": np.full((10, 2), np.nan)},
+        {"probabilities": np.full((10, 2), 0.1)},
+        {"probabilities": np.full((10, 2), -1.0)},
+        {"depths": np.arange(10)[::-1].copy()},
+        {"actions": np.array(["a", "a"])},
+    ],
+)
+def test_files_that_contradict_themselves_are_refused(tmp_path, changes):
+    path = tmp_path / "policy.npz"
+    save_with(path, **changes)
+    with pytest.raises(easee.PolicyFileError):
+        easee.ExplorationPolicy.load(path)
+
+
+def test_dollars_in_names_are_drawn_as_they_are(tmp_path):
+    pytest.importorskip("matplotlib")
+    from easee import draw
+
+    omega = easee.commute("$x", "$\\frac{") | easee.commute("日", "本")
+    draw.draw_graph(easee.compile(omega, 2), tmp_path / "graph.png")

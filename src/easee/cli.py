@@ -1,4 +1,4 @@
-"""The command line: easee compile | draw | priors."""
+"""The command line: easee compile | draw | priors | list | run | plot."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 import typer
@@ -19,12 +19,15 @@ from rich.table import Table
 
 from easee import __version__, priors
 from easee.equivalences import Equivalences
-from easee.errors import EaseeError, PriorError, nearest
+from easee.errors import ArgumentError, EaseeError, PriorError, nearest
 from easee.files import check_writable
 from easee.flow import layer_entropies, layer_supports
 from easee.graph import unroll
 from easee.policy import ExplorationPolicy, balance
 from easee.timing import Stopwatch, listening
+
+if TYPE_CHECKING:
+    from easee.experiments.runs import Figure, Row
 
 app = typer.Typer(
     help="Compile what you know about equivalent action sequences into an exploration policy.",
@@ -258,6 +261,90 @@ def list_priors(
         says = priors.describe(known)
         table.add_row(known, str(len(omega.actions)), str(len(omega)), says)
     out.print(table)
+
+
+# --- experiments: imported only when asked for, since they bring environments along ---------------
+
+
+@app.command("list")
+def list_figures() -> None:
+    """List the figures that can be run."""
+    from easee.experiments import FIGURES
+
+    table = Table()
+    for column in ("figure", "runs", "what it shows"):
+        table.add_column(column, justify="right" if column == "runs" else "left")
+    for name, figure in FIGURES.items():
+        runs = len(figure.runs(figure.seeds))
+        table.add_row(name, f"{runs:,} ({figure.seeds} seeds)", figure.title)
+    out.print(table)
+
+
+FigureName = Annotated[str, typer.Argument(help="A figure; 'easee list' names them.")]
+Folder = Annotated[
+    Path | None, typer.Option("--out", help="Folder of the results; by default results/FIGURE.")
+]
+
+
+@app.command("run")
+def run_figure(
+    name: FigureName,
+    seeds: Annotated[int | None, typer.Option(help="How many seeds; all by default.")] = None,
+    arm: Annotated[list[str] | None, typer.Option(help="Only this arm; may be repeated.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Processes; by default one per core.")] = None,
+    folder: Folder = None,
+    backend: Annotated[str, typer.Option(help="local or ray.")] = "local",
+    address: Annotated[str | None, typer.Option(help="Address of a Ray cluster.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Throw away what is there.")] = False,
+) -> None:
+    """Do the runs of a figure that are not done yet, then draw it."""
+    from easee.experiments import get_figure
+    from easee.experiments.harness import run_missing
+
+    with _reported():
+        figure = get_figure(name)
+        place = folder or Path("results") / name
+        rows = run_missing(
+            figure,
+            place,
+            seeds=figure.seeds if seeds is None else seeds,
+            arms=arm,
+            jobs=jobs,
+            backend=backend,
+            address=address,
+            force=force,
+            console=err,
+        )
+        _show_figure(figure, rows, place)
+
+
+@app.command("plot")
+def plot_figure(name: FigureName, folder: Folder = None) -> None:
+    """Draw a figure from the runs on disk; nothing is run."""
+    from easee.experiments import get_figure
+    from easee.experiments.store import Store
+
+    with _reported():
+        figure = get_figure(name)
+        place = folder or Path("results") / name
+        found = Store(figure, place).read()
+        for problem in found.problems:
+            err.print(f"skipped {problem}", highlight=False, markup=False, soft_wrap=True)
+        if not found.rows:
+            raise ArgumentError(f"no runs of {name} in {place}: 'easee run {name}' makes them")
+        _show_figure(figure, found.rows, place)
+
+
+def _show_figure(figure: Figure, rows: list[Row], folder: Path) -> None:
+    header, *lines = figure.table(rows)
+    table = Table(title=figure.title, title_justify="left")
+    for column in header:
+        table.add_column(column)
+    for line in lines:
+        table.add_row(*line)
+    out.print(table)
+    for path in figure.plot(rows, folder):
+        _say(f"picture saved to {path}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,156 @@
+"""CardinalGrid and RotationGrid: empty rooms with walls at the border (Section 5.1).
+
+In `CardinalGrid` the agent moves one square right, left, up or down. In `RotationGrid` it goes
+forward one square or turns on the spot. Walking into the wall leaves it where it is. There is no
+reward and no goal: what counts is which states are seen.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from easee.errors import ArgumentError
+
+State = NDArray[np.int64]
+
+MOVES = np.array([[1, 0], [-1, 0], [0, 1], [0, -1]])  # right, left, up, down
+HEADINGS = np.array([[0, 1], [1, 0], [0, -1], [-1, 0]])  # north, east, south, west
+ARROWS = "^>v<"
+PIXELS = 5  # a cell's side in `rgb_array`
+
+
+class _Grid(gym.Env[State, np.int64]):
+    """An empty room. States are (x, y) or (x, y, heading); the agent starts in the middle."""
+
+    metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 10}
+    action_names: tuple[str, ...]
+    headings = 1
+
+    def __init__(
+        self,
+        size: int | tuple[int, int] = 100,
+        start: tuple[int, ...] | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        width, height = (size, size) if isinstance(size, int) else size
+        if min(width, height) < 1:
+            raise ArgumentError(f"expected a grid of at least 1 x 1, found {width} x {height}")
+        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
+            raise ArgumentError(
+                f"expected a render_mode of {self.metadata['render_modes']}, found {render_mode!r}"
+            )
+        self.size = (int(width), int(height))
+        shape = self.size if self.headings == 1 else (*self.size, self.headings)
+        self.shape: tuple[int, ...] = shape
+        self.observation_space = spaces.MultiDiscrete(list(shape))
+        self.action_space = spaces.Discrete(len(self.action_names))
+        self.render_mode = render_mode
+        middle = (width // 2, height // 2, 0)[: len(shape)]
+        self.start = np.array(middle if start is None else start, np.int64)
+        if not self.observation_space.contains(self.start):
+            raise ArgumentError(f"the start {self.start.tolist()} is not in a grid of {shape}")
+        self.state = self.start.copy()
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[State, dict[str, Any]]:
+        """Go back to the start."""
+        super().reset(seed=seed)
+        self.state = self.start.copy()
+        return self.state.copy(), {}
+
+    def step(self, action: np.int64 | int) -> tuple[State, float, bool, bool, dict[str, Any]]:
+        """Take an action; there is no reward and no end but the time limit."""
+        if not self.action_space.contains(action):
+            raise ArgumentError(
+                f"expected an action from 0 to {len(self.action_names) - 1}, found {action!r}"
+            )
+        self.state = self.transition(self.state[None], np.array([action]), self.size)[0]
+        return self.state.copy(), 0.0, False, False, {}
+
+    @classmethod
+    def transition(cls, states: State, actions: State, size: tuple[int, int]) -> State:
+        """Return where actions (n,) lead from states (n, 2 or 3), for many walkers at once."""
+        raise NotImplementedError
+
+    def render(self) -> str | NDArray[np.uint8] | None:
+        """Return the room as text or as an RGB array (height, width, 3), north up."""
+        if self.render_mode == "ansi":
+            return self._text()
+        if self.render_mode == "rgb_array":
+            return self._image()
+        return None
+
+    def _text(self) -> str:
+        width, height = self.size
+        rows = [["."] * width for _ in range(height)]
+        mark = ARROWS[self.state[2]] if self.headings > 1 else "@"
+        rows[height - 1 - self.state[1]][self.state[0]] = mark
+        border = "#" * (width + 2)
+        return "\n".join([border, *(f"#{''.join(row)}#" for row in rows), border])
+
+    def _image(self) -> NDArray[np.uint8]:
+        width, height = self.size
+        cells = np.full((height + 2, width + 2, 3), 90, np.uint8)  # the walls
+        cells[1:-1, 1:-1] = 245
+        image = cells.repeat(PIXELS, axis=0).repeat(PIXELS, axis=1)
+        x, y = self.state[:2]
+        top, left = (height - y) * PIXELS, (x + 1) * PIXELS
+        image[top : top + PIXELS, left : left + PIXELS] = (200, 30, 30)
+        if self.headings > 1:  # a light spot shows where it looks
+            dx, dy = HEADINGS[self.state[2]] * (PIXELS // 2)
+            image[top + PIXELS // 2 - dy, left + PIXELS // 2 + dx] = (255, 230, 80)
+        return image
+
+
+class CardinalGrid(_Grid):
+    """Four moves: right, left, up, down.
+
+    Args:
+        size: the side of the room, or (width, height).
+        start: where the agent starts; by default in the middle.
+        render_mode: "ansi" or "rgb_array".
+
+    >>> env = CardinalGrid(5)
+    >>> env.reset()[0], env.step(0)[0]
+    (array([2, 2]), array([3, 2]))
+    """
+
+    action_names = ("right", "left", "up", "down")
+
+    @classmethod
+    def transition(cls, states: State, actions: State, size: tuple[int, int]) -> State:
+        """Move; walls stop."""
+        there: State = np.minimum(np.maximum(states + MOVES[actions], 0), np.array(size) - 1)
+        return there
+
+
+class RotationGrid(_Grid):
+    """Forward one square, or turn left or right on the spot. It starts facing north.
+
+    Args:
+        size: the side of the room, or (width, height).
+        start: where the agent starts, with its heading; by default in the middle.
+        render_mode: "ansi" or "rgb_array".
+
+    >>> env = RotationGrid(5)
+    >>> [env.step(a)[0].tolist() for a in (0, 2, 0)]  # forward, right, forward
+    [[2, 3, 0], [2, 3, 1], [3, 3, 1]]
+    """
+
+    action_names = ("forward", "left", "right")
+    headings = 4
+
+    @classmethod
+    def transition(cls, states: State, actions: State, size: tuple[int, int]) -> State:
+        """Move or turn; walls stop."""
+        there = np.empty_like(states)
+        ahead = states[:, :2] + HEADINGS[states[:, 2]] * (actions == 0)[:, None]
+        there[:, :2] = np.minimum(np.maximum(ahead, 0), np.array(size) - 1)
+        there[:, 2] = (states[:, 2] + (actions == 2) - (actions == 1)) % 4
+        return there

@@ -1,0 +1,166 @@
+"""Doing the runs of a figure: in local processes, or on a Ray cluster."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import socket
+import sys
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from easee.errors import ArgumentError, EaseeError, MissingExtraError, checked_count
+from easee.experiments.runs import Figure, Measured, Row, Run, chosen_runs
+from easee.experiments.store import Store
+
+Done = tuple[Run, Measured]
+
+
+class ClusterError(EaseeError, ConnectionError):
+    """A Ray cluster cannot be reached."""
+
+
+def run_missing(
+    figure: Figure,
+    folder: Path,
+    *,
+    seeds: int,
+    arms: Iterable[str] | None = None,
+    jobs: int | None = None,
+    backend: str = "local",
+    address: str | None = None,
+    force: bool = False,
+    console: Console | None = None,
+) -> list[Row]:
+    """Do the runs of a figure that are not in its folder yet, and return all its rows.
+
+    Args:
+        figure: what to run.
+        folder: where its results are.
+        seeds: how many seeds.
+        arms: only these; by default all.
+        jobs: local processes; by default one per core.
+        backend: "local" or "ray".
+        address: of a Ray cluster; by default one is started here.
+        force: start over, whatever is there.
+        console: where to show progress; by default nowhere.
+    """
+    runs = chosen_runs(figure, seeds, arms)
+    if backend not in ("local", "ray"):
+        raise ArgumentError(f"expected a backend of local or ray, found {backend!r}")
+    if jobs is not None:
+        checked_count(jobs, "jobs")
+    if backend == "ray":
+        _check_reachable(address)  # before anything is touched
+    console = console or Console(quiet=True)
+    store = Store(figure, folder)
+    store.open(" ".join(["easee", *sys.argv[1:]]), force=force)
+    for problem in store.read().problems:
+        console.print(f"skipped {problem}", highlight=False, markup=False, soft_wrap=True)
+    todo = store.missing(runs)
+    if todo:
+        done = (
+            do_on_ray(figure, todo, address) if backend == "ray" else do_locally(figure, todo, jobs)
+        )
+        with _progress(console) as progress:
+            task = progress.add_task(figure.name, total=len(runs), completed=len(runs) - len(todo))
+            for run, measured in done:
+                store.add(run, figure.rows(run, measured))
+                progress.advance(task)
+    return store.gather(figure.runs(max(seeds, figure.seeds)))
+
+
+def _progress(console: Console) -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
+        console=console,
+    )
+
+
+def do_locally(figure: Figure, runs: list[Run], jobs: int | None = None) -> Iterator[Done]:
+    """Do runs in local processes and yield each when it is done.
+
+    Args:
+        figure: whose runs they are.
+        runs: what to do.
+        jobs: how many processes; by default one per core. With one job no process is started.
+    """
+    jobs = min(jobs or os.cpu_count() or 1, len(runs))
+    if jobs <= 1:
+        yield from ((run, figure.measure(run)) for run in runs)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
+        waiting = {pool.submit(figure.measure, run): run for run in runs}
+        try:
+            while waiting:
+                done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield waiting.pop(future), future.result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def do_on_ray(figure: Figure, runs: list[Run], address: str | None = None) -> Iterator[Done]:
+    """Do runs on a Ray cluster and yield each when it is done.
+
+    Args:
+        figure: whose runs they are.
+        runs: what to do.
+        address: of the cluster, as `ray.init` takes it; None starts one on this machine.
+    """
+    ray = _ray(address)
+    try:
+        measure = ray.remote(figure.measure)
+        waiting = {measure.remote(run): run for run in runs}
+        while waiting:
+            (reference,), _ = ray.wait(list(waiting), num_returns=1)
+            yield waiting.pop(reference), ray.get(reference)
+    finally:
+        ray.shutdown()
+
+
+def _ray(address: str | None) -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise MissingExtraError("ray", "ray") from None
+    _check_reachable(address)
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+    if address is None:
+        options["include_dashboard"] = False
+    try:
+        ray.init(address=address or "local", **options)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise ClusterError(f"no Ray cluster at {address!r}: {error}") from error
+    return ray
+
+
+def _check_reachable(address: str | None) -> None:
+    """Ray itself would try for minutes: knock first."""
+    if address is None or address in ("auto", "local"):
+        return
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        raise ClusterError(f"expected the address of a cluster as HOST:PORT, found {address!r}")
+    try:
+        socket.create_connection((host, int(port)), timeout=3.0).close()
+    except OSError as error:
+        raise ClusterError(f"no Ray cluster answers at {address!r}: {error}") from None

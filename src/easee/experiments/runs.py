@@ -1,0 +1,97 @@
+"""Runs as data: what an experiment consists of, and the rows that come out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from easee.errors import ArgumentError, nearest
+
+
+class Row(NamedTuple):
+    """One measured value.
+
+    Attributes:
+        figure: the name of the figure.
+        arm: what was run, for example a prior at a depth.
+        seed: the seed of the run.
+        step: how far into the run, in the figure's own unit (episodes, steps).
+        metric: what was measured.
+        value: its value.
+    """
+
+    figure: str
+    arm: str
+    seed: int
+    step: int
+    metric: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """One piece of work that is done in one go, and whose rows depend on nothing else.
+
+    Attributes:
+        arm: its name in the figure.
+        seed: its seed.
+        settings: all that its function needs to know, as plain data.
+    """
+
+    arm: str
+    seed: int
+    settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What tells it from the other runs of its figure."""
+        return self.arm, self.seed
+
+
+Measured = Sequence[tuple[int, str, float]]  # (step, metric, value)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """An experiment: its runs, the function that does one, and its picture.
+
+    Attributes:
+        name: what users type.
+        title: one line.
+        runs: from the number of seeds to the runs.
+        seeds: how many the full figure has.
+        measure: does one run; a function of a module, so that other processes find it.
+        plot: from all rows to pictures in a folder; returns their paths.
+        table: from all rows to the lines of a table, first the header.
+        config: what else the result depends on, as plain data.
+    """
+
+    name: str
+    title: str
+    runs: Callable[[int], list[Run]]
+    seeds: int
+    measure: Callable[[Run], Measured]
+    plot: Callable[[list[Row], Path], list[Path]]
+    table: Callable[[list[Row]], list[list[str]]]
+    config: Mapping[str, Any] = field(default_factory=dict)
+
+    def rows(self, run: Run, measured: Measured) -> list[Row]:
+        """Return the rows of a run."""
+        return [Row(self.name, run.arm, run.seed, *values) for values in measured]
+
+
+def chosen_runs(figure: Figure, seeds: int, arms: Iterable[str] | None = None) -> list[Run]:
+    """Return the runs of a figure for some seeds and, if given, only some arms."""
+    if seeds < 1:
+        raise ArgumentError(f"expected at least 1 seed, found {seeds}")
+    runs = figure.runs(seeds)
+    if arms is None:
+        return runs
+    known = list(dict.fromkeys(run.arm for run in runs))
+    wanted = list(arms)
+    for arm in wanted:
+        if arm not in known:
+            raise ArgumentError(f"{figure.name} has no arm {arm!r}: {nearest(arm, known)}")
+    return [run for run in runs if run.arm in wanted]

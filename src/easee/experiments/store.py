@@ -1,0 +1,213 @@
+"""The results of a figure on disk: `runs.csv`, `meta.json`, and runs that have just been finished.
+
+Every finished run is first a file of its own under `parts/`, written in one go. The long-form
+`runs.csv` is put together from those, in the order of the runs, so it has the same bytes however
+often the work was interrupted. Whatever is killed, at most the runs in flight are lost.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import platform
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy
+
+import easee
+from easee.errors import EaseeError
+from easee.experiments.runs import Figure, Row, Run
+from easee.files import replacing
+
+
+class ResultsError(EaseeError, ValueError):
+    """A folder of results is not what was expected."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """What was read from a folder.
+
+    Attributes:
+        rows: all readable rows.
+        problems: what could not be read, one line each.
+    """
+
+    rows: list[Row]
+    problems: list[str]
+
+
+class Store:
+    """The folder of one figure's results.
+
+    Args:
+        figure: whose they are.
+        folder: where.
+    """
+
+    def __init__(self, figure: Figure, folder: Path) -> None:
+        self.figure = figure
+        self.folder = folder
+        self.table = folder / "runs.csv"
+        self.meta = folder / "meta.json"
+        self.parts = folder / "parts"
+
+    def open(self, command: str, *, force: bool = False) -> None:
+        """Make the folder ready: an empty one, or one with runs of the same figure and version.
+
+        Raises:
+            ResultsError: it holds something else, and `force` was not given.
+        """
+        if force:
+            shutil.rmtree(self.parts, ignore_errors=True)
+            self.table.unlink(missing_ok=True)
+            self.meta.unlink(missing_ok=True)
+        elif self.meta.exists():
+            self._check_meta()
+        elif self.table.exists() or self.parts.exists():
+            raise ResultsError(
+                f"{self.folder} has runs but no meta.json, so nobody knows what they are: "
+                "choose another folder with --out, or start over with --force"
+            )
+        if not self.meta.exists():
+            with replacing(self.meta) as file:
+                file.write(json.dumps(self._identity() | {"command": command}, indent=1).encode())
+        self.parts.mkdir(parents=True, exist_ok=True)
+
+    def _identity(self) -> dict[str, Any]:
+        return {
+            "figure": self.figure.name,
+            "config": dict(self.figure.config),
+            "versions": {
+                "easee": easee.__version__,
+                "numpy": np.__version__,
+                "scipy": scipy.__version__,
+                "python": platform.python_version(),
+            },
+        }
+
+    def _check_meta(self) -> None:
+        try:
+            found = json.loads(self.meta.read_text())
+        except ValueError:
+            raise ResultsError(
+                f"{self.meta} is damaged: start over with --force, or choose another folder"
+            ) from None
+        expected = json.loads(json.dumps(self._identity()))
+        for key, ours, theirs in (
+            ("figure", expected["figure"], found.get("figure")),
+            ("settings", expected["config"], found.get("config")),
+            ("version of easee", easee.__version__, found.get("versions", {}).get("easee")),
+        ):
+            if ours != theirs:
+                raise ResultsError(
+                    f"{self.folder} holds runs of another {key}: expected {ours!r}, found "
+                    f"{theirs!r}. Choose another folder with --out, or start over with --force"
+                )
+
+    # --- runs ---------------------------------------------------------------------------------
+
+    def add(self, run: Run, rows: Iterable[Row]) -> None:
+        """Keep the rows of a finished run."""
+        with replacing(self.parts / _part_name(run)) as file:
+            file.write(_csv(rows, header=False).encode())
+
+    def read(self) -> Results:
+        """Read every row there is: a run that was done again replaces what it was before."""
+        old = _parse(self.table, self.figure.name, header=True)
+        new = [_parse(path, self.figure.name) for path in sorted(self.parts.glob("*.csv"))]
+        again = {(row.arm, row.seed) for part in new for row in part.rows}
+        rows = [row for row in old.rows if (row.arm, row.seed) not in again]
+        rows += [row for part in new for row in part.rows]
+        return Results(rows, old.problems + [line for part in new for line in part.problems])
+
+    def missing(self, runs: Iterable[Run]) -> list[Run]:
+        """Return the runs that are not done yet. A damaged run is not done."""
+        done = {(row.arm, row.seed) for row in self.read().rows}
+        if self.table.exists():
+            done -= _damaged(self.table)
+        return [run for run in runs if run.key not in done]
+
+    def gather(self, runs: Iterable[Run]) -> list[Row]:
+        """Put `runs.csv` together, in the order of the runs, and return its rows."""
+        by_run: dict[tuple[str, int], list[Row]] = {}
+        for row in self.read().rows:
+            by_run.setdefault((row.arm, row.seed), []).append(row)
+        order = {run.key: i for i, run in enumerate(runs)}
+        keys = sorted(by_run, key=lambda key: (order.get(key, len(order)), key))
+        rows = [row for key in keys for row in by_run[key]]
+        with replacing(self.table) as file:
+            file.write(_csv(rows, header=True).encode())
+        shutil.rmtree(self.parts, ignore_errors=True)
+        return rows
+
+
+def _part_name(run: Run) -> str:
+    digest = hashlib.sha256(repr(run.key).encode()).hexdigest()[:16]
+    return f"{digest}.csv"
+
+
+def _csv(rows: Iterable[Row], *, header: bool) -> str:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    if header:
+        writer.writerow(Row._fields)
+    for row in rows:
+        writer.writerow([*row[:-1], repr(float(row.value))])
+    return buffer.getvalue()
+
+
+def _parse(path: Path, figure: str, *, header: bool = False) -> Results:
+    rows: list[Row] = []
+    problems: list[str] = []
+    if not path.exists():
+        return Results(rows, problems)
+    with open(path, newline="", encoding="utf-8", errors="replace") as file:
+        for number, cells in enumerate(csv.reader(file), start=1):
+            if header and number == 1:
+                if tuple(cells) != Row._fields:
+                    raise ResultsError(
+                        f"{path} is no table of runs: expected the columns "
+                        f"{', '.join(Row._fields)}, found {', '.join(cells)}"
+                    )
+                continue
+            row = _row(cells, figure)
+            if row is None:
+                problems.append(f"{path}, line {number}: not a row of {figure}: {cells!r}")
+            else:
+                rows.append(row)
+    return Results(rows, problems)
+
+
+def _row(cells: list[str], figure: str) -> Row | None:
+    try:
+        name, arm, seed, step, metric, value = cells
+        row = Row(name, arm, int(seed), int(step), metric, float(value))
+    except ValueError:
+        return None
+    return row if name == figure else None
+
+
+def _damaged(path: Path) -> set[tuple[str, int]]:
+    """Return the runs that an unreadable line of the table can be seen to belong to."""
+    damaged = set()
+    with open(path, newline="", encoding="utf-8", errors="replace") as file:
+        for cells in list(csv.reader(file))[1:]:
+            if len(cells) >= 3 and _row(cells, cells[0]) is None and cells[2].isdigit():
+                damaged.add((cells[1], int(cells[2])))
+    return damaged
+
+
+def group(rows: Iterable[Row]) -> Mapping[tuple[str, str, int], dict[int, float]]:
+    """Return values by (arm, metric, step), each a mapping from seed to value."""
+    values: dict[tuple[str, str, int], dict[int, float]] = {}
+    for row in rows:
+        values.setdefault((row.arm, row.metric, row.step), {})[row.seed] = row.value
+    return values

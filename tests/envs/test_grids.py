@@ -1,0 +1,102 @@
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+import easee
+from easee.envs import CardinalGrid, RotationGrid, register
+from easee.envs.coverage import unique_states, walk
+from tests.oracles import cardinal_step, rotation_step
+
+GRIDS = [CardinalGrid, RotationGrid]
+
+
+@pytest.mark.parametrize("name", ["CardinalGrid", "RotationGrid"])
+def test_registered_and_sound(name):
+    register()  # again: it changes nothing
+    env = gym.make(f"easee/{name}-v0")
+    assert env.spec.max_episode_steps == 100
+    check_env(env.unwrapped)
+
+
+@pytest.mark.parametrize(
+    ("grid", "step"), [(CardinalGrid, cardinal_step), (RotationGrid, rotation_step)]
+)
+def test_moves_are_those_of_the_paper(grid, step):
+    env = grid((9, 7))
+    state, _ = env.reset(seed=0)
+    rng = np.random.default_rng(0)
+    for action in rng.integers(len(grid.action_names), size=500):
+        there = step(tuple(state), grid.action_names[action])
+        inside = 0 <= there[0] < 9 and 0 <= there[1] < 7
+        expected = there if inside else tuple(state)
+        state, reward, terminated, truncated, _ = env.step(action)
+        assert tuple(state) == expected and env.observation_space.contains(state)
+        assert (reward, terminated, truncated) == (0.0, False, False)
+
+
+def test_the_episode_ends_after_the_time_limit():
+    env = gym.make("easee/CardinalGrid-v0", size=5)
+    env.reset()
+    flags = [env.step(0)[3] for _ in range(100)]
+    assert flags == [False] * 99 + [True]
+
+
+def test_observations_are_copies():
+    env = CardinalGrid(5)
+    state, _ = env.reset()
+    state[:] = 0
+    assert env.step(0)[0].tolist() == [3, 2]
+
+
+def test_text_and_image():
+    env = RotationGrid((4, 3), start=(1, 0, 1), render_mode="ansi")
+    assert env.render() == "######\n#....#\n#....#\n#.>..#\n######"
+    image = RotationGrid((4, 3), render_mode="rgb_array").render()
+    assert image.shape == (25, 30, 3) and image.dtype == np.uint8
+    red = (image == (200, 30, 30)).all(axis=2)
+    assert red.sum() == 24  # a cell less the spot that shows the heading
+    assert CardinalGrid(3).render() is None
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: CardinalGrid(0),
+        lambda: CardinalGrid(5, start=(9, 9)),
+        lambda: CardinalGrid(5, render_mode="human"),
+        lambda: CardinalGrid(5).step(7),
+    ],
+)
+def test_bad_arguments(make):
+    with pytest.raises(easee.ArgumentError):
+        make()
+
+
+@pytest.mark.parametrize("grid", GRIDS)
+def test_walkers_see_what_the_environment_shows(grid):
+    class Script(easee.UniformExplorer):
+        """Records the actions it hands out."""
+
+        def sample(self, mask=None):
+            actions = super().sample(mask)
+            self.taken.append(actions)
+            return actions
+
+    explorer = Script(len(grid.action_names), 7, seed=0)
+    explorer.taken = []
+    seen = walk(grid, explorer, 200, (11, 13))
+    for walker in range(7):
+        env = grid((11, 13))
+        states = [env.reset()[0]] + [env.step(a[walker])[0] for a in explorer.taken]
+        numbers = np.ravel_multi_index(np.array(states).T, env.shape)
+        np.testing.assert_array_equal(seen[:, walker], numbers)
+
+
+def test_unique_states():
+    assert unique_states(np.array([[1, 1], [2, 5]])) == 3
+
+
+def test_an_explorer_of_other_actions_is_refused():
+    with pytest.raises(easee.ArgumentError, match="4 actions"):
+        walk(CardinalGrid, easee.UniformExplorer(3), 10)

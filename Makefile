@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip --quiet --disable-pip-version-check install --constraint constraints.txt
 NEEDS := pyproject.toml constraints.txt
 
-.PHONY: demo test check bench figures clean
+.PHONY: demo test check bench figures results clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
@@ -27,6 +27,12 @@ figures: $(VENV)/.demo
 	$(BIN)/easee draw docs/construction.txt --depth 2 --view steps -o docs/images/construction.svg
 	$(BIN)/easee draw rotation-grid --depth 3 --pruned -o docs/images/rotation-grid.svg
 
+# All results of the paper's exploration figures, about a minute on two cores.
+results: $(VENV)/.demo
+	$(BIN)/easee run fig3
+	$(BIN)/easee run depth
+	$(BIN)/easee run heatmap
+
 clean:
 	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
@@ -41,7 +47,7 @@ $(VENV)/.demo: $(NEEDS) | $(BIN)/python
 	@touch $@
 
 $(VENV)/.test: $(NEEDS) | $(BIN)/python
-	$(PIP) --editable ".[plot,cvxpy]" --group test
+	$(PIP) --editable ".[plot,cvxpy,ray]" --group test
 	@touch $@
 
 $(VENV)/.check: $(NEEDS) | $(BIN)/python

@@ -100,4 +100,4 @@ def _run(
     except MemoryError:
         sender.send(f"over {gigabytes:.0f} GB")
     except Exception as error:
-        sender.send(f"{type(error).__name__}: {error}"[:80])
+        sender.send(f"failed ({type(error).__name__})")

@@ -289,19 +289,12 @@ def duality_gap(
     table = checked_probabilities(graph, probabilities)
     net = network(graph, node_weights(graph, weights, interest))
     visits = push(net, table[graph.forward])
-    return certificate(graph, net, visits, weights, interest)
+    return certificate(net, visits, bound(graph, weights, interest) - objective(net, visits))
 
 
-def certificate(
-    graph: LocalGraph,
-    net: Network,
-    visits: Floats,
-    weights: ArrayLike | None = None,
-    interest: ArrayLike | None = None,
-) -> float:
+def certificate(net: Network, visits: Floats, below_bound: float) -> float:
     """Return the smaller of two bounds on the distance from the optimum: linear, and uniform."""
-    ceiling = bound(graph, weights, interest) - objective(net, visits)
-    return max(0.0, min(gap(net, visits), ceiling))  # rounding may leave a hair below zero
+    return max(0.0, min(gap(net, visits), below_bound))  # rounding may leave a hair below zero
 
 
 def checked_probabilities(graph: LocalGraph, probabilities: ArrayLike) -> Floats:

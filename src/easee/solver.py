@@ -15,6 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from easee.arrays import sum_at
 from easee.balancing.crossover import exact_shares
 from easee.balancing.interior_point import Iterate, central_path, even
+from easee.balancing.potentials import conserves
+from easee.balancing.scaling import most_random
 from easee.balancing.symmetry import quotient
 from easee.flow import (
     Floats,
@@ -80,13 +82,9 @@ def solve(
         visits = push(net, shares)
         probabilities = np.zeros(graph.successors.shape)
         probabilities[graph.forward] = shares
-        return Solution(
-            probabilities,
-            visits,
-            entropy=objective(net, visits),
-            bound=bound(graph, weights, interest),
-            gap=certificate(graph, net, visits, weights, interest),
-        )
+        entropy, ceiling = objective(net, visits), bound(graph, weights, interest)
+        certified = certificate(net, visits, ceiling - entropy)
+        return Solution(probabilities, visits, entropy, ceiling, certified)
 
 
 def optimal_shares(net: Network, tolerance: float) -> Floats:
@@ -96,9 +94,13 @@ def optimal_shares(net: Network, tolerance: float) -> Floats:
     finds out which edges are used, and is left as soon as its guess proves right.
     """
     best = _Best(net)
-    if _weighs_layers(net):
+    if _may_use_all(net):
         every = np.ones(len(net.tails), bool)
-        best.offer(exact_shares(net, every, even(net), rounds=1))
+        visits = even(net)
+        if (net.omega[1:] > 0).all() and conserves(net, visits):  # even layers: nothing is better
+            best.offer(most_random(net, every, visits).shares)
+        else:
+            best.offer(exact_shares(net, every, visits, rounds=1))
         if best.gap <= tolerance:
             return best.shares
     before: Iterate | None = None
@@ -116,11 +118,15 @@ def optimal_shares(net: Network, tolerance: float) -> Floats:
     return best.shares if best.gap <= max(tolerance, rough.gap) else rough.shares
 
 
-def _weighs_layers(net: Network) -> bool:
-    """Tell whether whole layers have weight or none: only then all edges may be in use."""
+def _may_use_all(net: Network) -> bool:
+    """Tell whether it is worth trying that all edges are in use.
+
+    It hardly ever is so where some nodes of a layer have weight and others none, or with dead ends.
+    """
     counts = (net.omega > 0).astype(float)
     share = np.add.reduceat(counts, net.layers[:-1]) / np.diff(net.layers)
-    return bool(np.isin(share, (0.0, 1.0)).all())
+    inner = np.unique(net.tails).size
+    return bool(np.isin(share, (0.0, 1.0)).all() and inner == net.layers[-2])
 
 
 class _Best:

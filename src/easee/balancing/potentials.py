@@ -14,6 +14,7 @@ quite decides whether an edge is used, runs out of digits.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,14 @@ class Tied:
     visits: Floats
     arrival: Floats
     value: Floats
+
+
+def conserves(net: Network, visits: Floats) -> bool:
+    """Tell whether visits conserve mass in every group when all edges are tight."""
+    nodes = np.flatnonzero(net.omega > 0)
+    system = _Groups(net, np.ones(len(net.tails), bool), nodes)
+    mass = visits[nodes]
+    return system.error(system.divergence(mass) - system.supply, mass) <= PRECISION
 
 
 def tie(net: Network, tight: NDArray[np.bool_], guess: Floats) -> Tied | None:
@@ -118,7 +127,6 @@ class _Groups:
         self.count = count  # without the ground
         self.arrival = labels[nodes]
         self.value = labels[nodes + net.n_nodes]
-        self.laplacian = self._laplacian()
         omega = net.omega[nodes]
         weight = np.zeros(count + 1)
         for groups in (self.arrival, self.value):
@@ -150,7 +158,9 @@ class _Groups:
         relative = self.importance * np.abs(excess) / np.maximum(through, 1e-300)
         return float(np.max(relative, initial=0.0))
 
-    def _laplacian(self) -> Laplacian:
+    @cached_property
+    def laplacian(self) -> Laplacian:
+        """The network whose conductors are the nodes that count."""
         # Groups that no weight depends on may have any potential: a conductor makes it 0.
         linked = np.zeros(self.count + 1, bool)
         apart = self.arrival != self.value
@@ -164,8 +174,9 @@ class _Groups:
 
     def solve(self, conductance: Floats, right: Floats) -> Floats:
         """Solve the network whose conductors are the nodes that count."""
+        laplacian = self.laplacian
         ones = np.ones(self.lone.size)
-        return self.laplacian.factorise(np.concatenate([conductance, ones]))(right)
+        return laplacian.factorise(np.concatenate([conductance, ones]))(right)
 
 
 def _join(net: Network, tight: NDArray[np.bool_]) -> tuple[int, Ids]:

@@ -88,8 +88,8 @@ def _sweep_up(net: Network, colour: Hashes) -> Hashes:
     """Refine by the colours of successors, from the last layer to the root."""
     colour = colour.copy()
     for stage in reversed(net.walk):
-        seen = np.add.reduceat(_mix(colour[stage.ahead])[stage.heads], stage.begins)
-        colour[stage.nodes] = _mix(colour[stage.nodes] + _mix(seen))
+        seen = np.add.reduceat(colour[stage.ahead][stage.heads], stage.begins)
+        colour[stage.nodes] = _mix(colour[stage.nodes] * _M1 + seen)
     return colour
 
 
@@ -98,9 +98,9 @@ def _sweep_down(net: Network, colour: Hashes) -> Hashes:
     colour = colour.copy()
     for stage in net.walk:
         seen = np.zeros(stage.ahead.stop - stage.ahead.start, np.uint64)
-        # A second constant keeps "seen from above" apart from "seen from below".
-        np.add.at(seen, stage.heads, _mix(colour[net.tails[stage.edges]] ^ _M1))
-        colour[stage.ahead] = _mix(colour[stage.ahead] + _mix(seen))
+        np.add.at(seen, stage.heads, colour[net.tails[stage.edges]])
+        # Another factor than on the way up: seen from above is not seen from below.
+        colour[stage.ahead] = _mix(colour[stage.ahead] * _M2 + seen)
     return colour
 
 

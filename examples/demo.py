@@ -14,8 +14,8 @@ from rich.table import Table
 
 import easee
 from easee.cli import layer_table, summary_table
-from easee.experiments import FIGURES
 from easee.experiments.harness import run_missing
+from easee.experiments.registry import FIGURES
 
 SEEDS = 3
 console = Console()

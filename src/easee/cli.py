@@ -269,7 +269,7 @@ def list_priors(
 @app.command("list")
 def list_figures() -> None:
     """List the figures that can be run."""
-    from easee.experiments import FIGURES
+    from easee.experiments.registry import FIGURES
 
     table = Table()
     for column in ("figure", "runs", "what it shows"):
@@ -298,8 +298,8 @@ def run_figure(
     force: Annotated[bool, typer.Option("--force", help="Throw away what is there.")] = False,
 ) -> None:
     """Do the runs of a figure that are not done yet, then draw it."""
-    from easee.experiments import get_figure
     from easee.experiments.harness import run_missing
+    from easee.experiments.registry import get_figure
 
     with _reported():
         figure = get_figure(name)
@@ -321,7 +321,7 @@ def run_figure(
 @app.command("plot")
 def plot_figure(name: FigureName, folder: Folder = None) -> None:
     """Draw a figure from the runs on disk; nothing is run."""
-    from easee.experiments import get_figure
+    from easee.experiments.registry import get_figure
     from easee.experiments.store import Store
 
     with _reported():

@@ -2,8 +2,9 @@
 
 import pytest
 
-from easee.experiments import FIGURES, depth, fig3
+from easee.experiments import depth, fig3, walking
 from easee.experiments.harness import run_missing
+from easee.experiments.registry import FIGURES
 from easee.experiments.runs import Run
 
 pytest.importorskip("matplotlib")
@@ -82,6 +83,6 @@ def few(folder):
 
 def test_arms_share_no_random_numbers():
     settings = {"grid": "CardinalGrid", "explorer": "uniform", "episodes": [10]}
-    one, two = (fig3.walking.measure(Run(arm, 0, settings)) for arm in ("one", "two"))
+    one, two = (walking.measure(Run(arm, 0, settings)) for arm in ("one", "two"))
     assert one != two
-    assert one == fig3.walking.measure(Run("one", 0, settings))
+    assert one == walking.measure(Run("one", 0, settings))

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 import easee
 from easee.cli import app
-from easee.experiments import FIGURES, get_figure
 from easee.experiments.harness import ClusterError, run_missing
+from easee.experiments.registry import FIGURES, get_figure
 from easee.experiments.runs import Row
 from easee.experiments.store import ResultsError, Store
 

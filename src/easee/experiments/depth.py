@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from easee.experiments import walking
 from easee.experiments.pictures import COLOURS, GREY, curve, pyplot, save
 from easee.experiments.runs import Figure, Row, Run
 from easee.experiments.statistics import Estimate, ratio_interval
 from easee.experiments.store import group
+from easee.experiments.walking import COMPLETE, GRIDS, SIZE, STATES, STEPS, measure
 
 DEPTHS = (1, 2, 4, 6, 8, 10, 15, 20, 30, 40, 50, 70, 100)
 RIVALS = {
@@ -24,7 +24,7 @@ EPISODES = 100
 def runs(seeds: int) -> list[Run]:
     """Return every depth with both weightings, and the rivals, on both grids."""
     found = []
-    for grid, prior in walking.COMPLETE.items():
+    for grid, prior in COMPLETE.items():
         common = {"grid": grid, "episodes": [EPISODES]}
         for kind in RIVALS:
             found += [
@@ -56,8 +56,8 @@ def ratios(rows: list[Row], grid: str) -> dict[str, Estimate]:
 
 def table(rows: list[Row]) -> list[list[str]]:
     """Return the ratios, one line an arm."""
-    lines = [["exploration", *walking.GRIDS]]
-    found = {grid: ratios(rows, grid) for grid in walking.GRIDS}
+    lines = [["exploration", *GRIDS]]
+    found = {grid: ratios(rows, grid) for grid in GRIDS}
     names = {kind: label for kind, label in RIVALS.items()}
     for last_only, label in OURS.items():
         names |= {
@@ -65,7 +65,7 @@ def table(rows: list[Row]) -> list[list[str]]:
             for depth in DEPTHS
         }
     for name, label in names.items():
-        cells = [found[grid].get(name) for grid in walking.GRIDS]
+        cells = [found[grid].get(name) for grid in GRIDS]
         if any(cells):
             lines.append([label, *(_cell(estimate) for estimate in cells)])
     return lines
@@ -79,7 +79,7 @@ def _cell(estimate: Estimate | None) -> str:
 
 def plot(rows: list[Row], folder: Path) -> list[Path]:
     """Draw one picture per grid."""
-    return [_plot_grid(rows, grid, folder) for grid in walking.GRIDS]
+    return [_plot_grid(rows, grid, folder) for grid in GRIDS]
 
 
 def _plot_grid(rows: list[Row], grid: str, folder: Path) -> Path:
@@ -95,7 +95,7 @@ def _plot_grid(rows: list[Row], grid: str, folder: Path) -> Path:
             _rival_line(axes, found[kind], RIVALS[kind], style, colour)
     uniform = [row.value for row in rows if row.arm == f"{grid}/uniform"]
     if uniform:
-        most = min(walking.STATES[grid], EPISODES * walking.STEPS)
+        most = min(STATES[grid], EPISODES * STEPS)
         ceiling = most * len(uniform) / sum(uniform)
         axes.axhline(ceiling, color="black", linewidth=1, linestyle=":")
         axes.text(1, ceiling, f" ceiling: {most:,} states", va="bottom", fontsize=9)
@@ -105,7 +105,7 @@ def _plot_grid(rows: list[Row], grid: str, folder: Path) -> Path:
     axes.set_ylim(bottom=0)
     axes.set_xlabel("depth of the local-dynamics graph")
     axes.set_ylabel("unique states / uniform actions")
-    axes.set_title(f"{grid}: coverage in {EPISODES} episodes of {walking.STEPS} steps")
+    axes.set_title(f"{grid}: coverage in {EPISODES} episodes of {STEPS} steps")
     axes.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(0, 0.93))
     return save(figure, folder / f"{grid.lower()}.png")
 
@@ -120,8 +120,8 @@ FIGURE = Figure(
     title="coverage against depth with the complete priors, against the rivals",
     runs=runs,
     seeds=20,
-    measure=walking.measure,
+    measure=measure,
     plot=plot,
     table=table,
-    config={"steps": walking.STEPS, "size": list(walking.SIZE), "episodes": EPISODES},
+    config={"steps": STEPS, "size": list(SIZE), "episodes": EPISODES},
 )

@@ -9,11 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from easee.experiments import walking
 from easee.experiments.pictures import COLOURS, GREY, curve, pyplot, save
 from easee.experiments.runs import Figure, Row, Run
 from easee.experiments.statistics import Estimate, mean_interval, ratio_interval
 from easee.experiments.store import group
+from easee.experiments.walking import METRIC, SIZE, STEPS, measure
 
 PRIORS = {
     "CardinalGrid": {
@@ -67,10 +67,10 @@ def ratios(rows: list[Row]) -> dict[tuple[str, str, int], Estimate]:
     values = group(rows)
     found = {}
     for grid, sets in PRIORS.items():
-        uniform = values.get((f"{grid}/uniform", walking.METRIC, 100))
+        uniform = values.get((f"{grid}/uniform", METRIC, 100))
         for prior in sets:
             for depth in DEPTHS:
-                ours = values.get((arm(grid, prior, depth), walking.METRIC, 100))
+                ours = values.get((arm(grid, prior, depth), METRIC, 100))
                 if ours and uniform:
                     found[grid, prior, depth] = ratio_interval(
                         list(ours.values()), list(uniform.values())
@@ -133,9 +133,9 @@ def _bar_panel(axes: Any, name: str, rows: list[Row]) -> None:
     width = 0.8 / len(arms)
     for i, (colour, (label, key)) in enumerate(zip((GREY, *COLOURS), arms.items(), strict=False)):
         estimates = [
-            mean_interval(list(values[key, walking.METRIC, n].values()))
+            mean_interval(list(values[key, METRIC, n].values()))
             for n in EPISODES
-            if (key, walking.METRIC, n) in values
+            if (key, METRIC, n) in values
         ]
         x = [j + (i - (len(arms) - 1) / 2) * width for j in range(len(estimates))]
         errors = [
@@ -158,8 +158,8 @@ FIGURE = Figure(
     title="pure exploration of both grids: every prior and depth (the paper's Figure 3)",
     runs=runs,
     seeds=20,
-    measure=walking.measure,
+    measure=measure,
     plot=plot,
     table=table,
-    config={"steps": walking.STEPS, "size": list(walking.SIZE), "episodes": list(EPISODES)},
+    config={"steps": STEPS, "size": list(SIZE), "episodes": list(EPISODES)},
 )

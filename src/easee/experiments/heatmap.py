@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from easee.envs.coverage import walk
-from easee.experiments import walking
 from easee.experiments.pictures import pyplot, save
 from easee.experiments.runs import Figure, Measured, Row, Run
+from easee.experiments.walking import GRIDS, SIZE, STEPS, make_explorer
 
 GRID = "CardinalGrid"
 EPISODES = 100
@@ -30,8 +30,8 @@ def runs(seeds: int) -> list[Run]:
 
 def measure(run: Run) -> Measured:
     """Count the visits of every cell that was visited; `step` is the number of the cell."""
-    explorer = walking.make_explorer(run, EPISODES)
-    seen = walk(walking.GRIDS[GRID], explorer, walking.STEPS, walking.SIZE)
+    explorer = make_explorer(run, EPISODES)
+    seen = walk(GRIDS[GRID], explorer, STEPS, SIZE)
     counts = np.bincount(seen.ravel())
     return [(int(cell), METRIC, float(counts[cell])) for cell in np.flatnonzero(counts)]
 
@@ -52,21 +52,19 @@ def plot(rows: list[Row], folder: Path) -> list[Path]:
     figure, panels = plt.subplots(1, 2, figsize=(9, 4.6), layout="constrained")
     titles = {"uniform": "uniform actions", "easee": f"EASEE, depth {DEPTH}"}
     for axes, (arm, title) in zip(panels, titles.items(), strict=True):
-        counts = np.zeros(walking.SIZE[0] * walking.SIZE[1])
+        counts = np.zeros(SIZE[0] * SIZE[1])
         for row in rows:
             if row.arm == arm and row.seed == 0:
                 counts[row.step] = row.value
         shown = np.where(counts > 0, np.log10(np.maximum(counts, 1)), np.nan)
-        image = axes.imshow(
-            shown.reshape(walking.SIZE).T, origin="lower", cmap="viridis", vmin=0, vmax=2.5
-        )
+        image = axes.imshow(shown.reshape(SIZE).T, origin="lower", cmap="viridis", vmin=0, vmax=2.5)
         axes.set_title(f"{title}: {int((counts > 0).sum()):,} cells")
         axes.set_xticks([])
         axes.set_yticks([])
         axes.spines[:].set_visible(True)
     bar = figure.colorbar(image, ax=panels, shrink=0.8, ticks=[0, 1, 2])
     bar.ax.set_yticklabels(["1 visit", "10", "100"])
-    figure.suptitle(f"Where {EPISODES} episodes of {walking.STEPS} steps went (white: never)")
+    figure.suptitle(f"Where {EPISODES} episodes of {STEPS} steps went (white: never)")
     return [save(figure, folder / "heatmap.png")]
 
 
@@ -78,5 +76,5 @@ FIGURE = Figure(
     measure=measure,
     plot=plot,
     table=table,
-    config={"steps": walking.STEPS, "depth": DEPTH, "episodes": EPISODES},
+    config={"steps": STEPS, "depth": DEPTH, "episodes": EPISODES},
 )

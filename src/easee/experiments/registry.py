@@ -1,0 +1,22 @@
+"""All figures by name."""
+
+from __future__ import annotations
+
+from easee.errors import ArgumentError, nearest
+from easee.experiments.depth import FIGURE as DEPTH
+from easee.experiments.fig3 import FIGURE as FIG3
+from easee.experiments.heatmap import FIGURE as HEATMAP
+from easee.experiments.runs import Figure
+
+FIGURES: dict[str, Figure] = {figure.name: figure for figure in (FIG3, DEPTH, HEATMAP)}
+
+
+def get_figure(name: str) -> Figure:
+    """Return a figure by name.
+
+    Raises:
+        ArgumentError: there is none of that name; the nearest is suggested.
+    """
+    if name not in FIGURES:
+        raise ArgumentError(f"no figure is named {name!r}: {nearest(name, FIGURES)}")
+    return FIGURES[name]

@@ -10,6 +10,8 @@ import gymnasium as gym
 import numpy as np
 
 import easee
+from easee.envs.coverage import unique_states, walk
+from easee.envs.grids import CardinalGrid
 
 
 def per_call(work: Callable[[], Any], calls: int, rounds: int = 7) -> float:
@@ -30,6 +32,7 @@ def measure() -> dict[str, float]:
         "easee, 1024 environments": _many(policy, 1024),
         "easee, 64 environments": _many(policy, 64),
         "easee, 1 environment": _one(policy),
+        "coverage simulation, 1000 walkers": _walkers(policy, 1000),
         "Discrete.sample and a coin, 1 environment": _discrete(),
     }
 
@@ -43,6 +46,16 @@ def _many(policy: easee.ExplorationPolicy, n: int) -> float:
         explorer.step(explorer.choose(greedy, 0.5), dones)
 
     return 1e9 * per_call(step, 300) / n
+
+
+def _walkers(policy: easee.ExplorationPolicy, n: int) -> float:
+    """What a step of a walker costs in the coverage studies: exploring, moving, counting."""
+    explorer = easee.Explorer(policy, n, seed=0)
+
+    def episode() -> None:
+        unique_states(walk(CardinalGrid, explorer, 100))
+
+    return 1e9 * per_call(episode, 3) / (100 * n)
 
 
 def _one(policy: easee.ExplorationPolicy) -> float:

@@ -9,9 +9,9 @@ SOURCE = Path(easee.__file__).parent
 
 # Left to right, the way the data goes: a module imports only from modules before it.
 ORDER = (
-    "errors files timing arrays rewriting closure word_problem equivalences priors automaton graph "
-    "flow balancing solver policy explorer_base walker explorer rivals envs experiments "
-    "construction draw cli"
+    "errors files plotting timing arrays rewriting closure word_problem equivalences priors "
+    "automaton graph flow balancing solver policy explorer_base walker explorer rivals "
+    "envs experiments construction draw cli"
 ).split()
 
 

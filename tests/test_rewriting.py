@@ -1,3 +1,5 @@
+from datetime import timedelta
+
 import pytest
 from hypothesis import given
 
@@ -66,21 +68,42 @@ def test_normal_forms_agree_with_brute_force(omega):
             assert normal == rules.reduce(classes[word])
 
 
-@given(presentations())
-def test_number_of_classes_agrees_with_libsemigroups(omega):
+def assert_as_libsemigroups(omega, length):
+    """Compare the equality of words with another completion, where both end."""
     rules = rules_of(omega.indexed)
-    if not rules.confluent:
-        return
     letters, pairs = omega.indexed
     presentation = libsemigroups.Presentation(list(range(letters)))
     presentation.contains_empty_word(True)
     for u, v in pairs:
         libsemigroups.presentation.add_rule(presentation, list(u), list(v))
     theirs = libsemigroups.KnuthBendix(libsemigroups.congruence_kind.twosided, presentation)
-    theirs.run_for(__import__("datetime").timedelta(seconds=2))
-    if not theirs.finished():
-        return
-    for word in all_words(letters, 4):
-        for other in (word[::-1], word[1:], word[:-1]):
-            same = rules.reduce(word) == rules.reduce(other)
-            assert same == theirs.contains(list(word), list(other))
+    theirs.run_for(timedelta(seconds=2))
+    if not (rules.confluent and theirs.finished()):
+        return False
+    words = list(all_words(letters, length))
+    for word, other in zip(words, words[1:] + words[:1], strict=True):
+        for twin in (other, word[::-1], word[1:], word[:-1], word[1:] + word[:1]):
+            same = rules.reduce(word) == rules.reduce(twin)
+            assert same == theirs.contains(list(word), list(twin))
+    return True
+
+
+@given(presentations())
+def test_random_presentations_agree_with_libsemigroups(omega):
+    assert_as_libsemigroups(omega, 4)
+
+
+SWAPS = [f"{s} {s} ~" for s in "abcd"]
+BRAIDS = ["a b a ~ b a b", "b c b ~ c b c", "c d c ~ d c d", "a c ~ c a", "a d ~ d a", "b d ~ d b"]
+GROUPS = {
+    "S5": Equivalences(list("abcd"), SWAPS + BRAIDS),
+    "D7": Equivalences(list("rs"), ["r r r r r r r ~", "s s ~", "s r s r ~"]),
+    "Q8": Equivalences(list("ij"), ["i i i i ~", "i i ~ j j", "j i ~ i i i j"]),
+}
+
+
+@pytest.mark.parametrize("name", [*GROUPS, *priors.names()])
+def test_groups_and_priors_agree_with_libsemigroups(name):
+    omega = GROUPS[name] if name in GROUPS else priors.get(name)
+    ended = assert_as_libsemigroups(omega, 3 if len(omega.actions) > 4 else 6)
+    assert ended == (name != "rotation-grid-complete")

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import math
 import os
-import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,9 +12,9 @@ from numpy.typing import NDArray
 
 from easee.construction import Step, construction
 from easee.equivalences import EMPTY, Equivalences
-from easee.errors import ArgumentError, MissingExtraError
-from easee.files import replacing
+from easee.errors import ArgumentError
 from easee.graph import LocalGraph
+from easee.plotting import pyplot, save
 from easee.policy import ExplorationPolicy
 
 MOST_NODES = 400  # more than that nobody can read
@@ -43,19 +40,19 @@ def draw_graph(
         path: an `.svg`, `.png` or `.pdf` file to write.
         pruned: whether to show pruned edges too, dashed.
     """
-    plt = _pyplot()
+    plt = pyplot()
     graph = policy.graph
     place = _positions(graph)
     figure, axes = plt.subplots(figsize=_size(graph))
     _draw_policy(axes, policy, place, pruned=pruned)
     _colour_bar(figure, axes, policy)
     axes.set_title(_headline(policy), fontsize=11, color=_INK)
-    _write(figure, path)
+    save(figure, path, bbox_inches="tight")
 
 
 def draw_steps(graph: LocalGraph, path: str | os.PathLike[str]) -> None:
     """Draw the construction of a small graph step by step (the paper's Figure 2)."""
-    plt = _pyplot()
+    plt = pyplot()
     steps = construction(graph)
     if len(steps) > 30:
         raise ArgumentError(
@@ -71,14 +68,14 @@ def draw_steps(graph: LocalGraph, path: str | os.PathLike[str]) -> None:
             continue
         _draw_partial(axes, graph, place, steps[:i])
         axes.set_title(f"{i + 1}. {_caption(graph, steps[:i])}", fontsize=10, color=_INK)
-    _write(figure, path)
+    save(figure, path, bbox_inches="tight")
 
 
 def draw_pipeline(
     omega: Equivalences, policy: ExplorationPolicy, path: str | os.PathLike[str]
 ) -> None:
     """Draw prior, graph and policy side by side (the paper's Figure 1)."""
-    plt = _pyplot()
+    plt = pyplot()
     graph = policy.graph
     place = _positions(graph)
     width, height = _size(graph)
@@ -91,7 +88,7 @@ def draw_pipeline(
     _draw_policy(right, policy, place, pruned=False, probabilities=True)
     right.set_title("probabilities and visits", fontsize=11, color=_INK)
     _colour_bar(figure, right, policy)
-    _write(figure, path)
+    save(figure, path, bbox_inches="tight")
 
 
 # --- parts ------------------------------------------------------------------------------------
@@ -345,33 +342,3 @@ def _headline(policy: ExplorationPolicy) -> str:
         f"{len(policy.graph):,} nodes · entropy {policy.entropy:.4f} of at most "
         f"{policy.bound:.4f} · gap {policy.gap:.0e}"
     )
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot") from None
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    plt.rcParams["svg.hashsalt"] = "easee"  # the same picture gives the same file
-    return plt
-
-
-def _write(figure: Any, path: str | os.PathLike[str]) -> None:
-    """Save a figure, all or nothing."""
-    import matplotlib.pyplot as plt
-
-    suffix = Path(path).suffix.lstrip(".").lower()
-    if suffix not in ("svg", "png", "pdf"):
-        plt.close(figure)
-        raise ArgumentError(f"expected a file ending in .svg, .png or .pdf, found {str(path)!r}")
-    buffer = io.BytesIO()
-    metadata = {"Date": None} if suffix == "svg" else {}
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph")  # a name in a script that the font lacks
-        figure.savefig(buffer, format=suffix, dpi=130, bbox_inches="tight", metadata=metadata)
-    plt.close(figure)
-    with replacing(path) as file:
-        file.write(buffer.getvalue())

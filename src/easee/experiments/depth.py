@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from easee.experiments.pictures import COLOURS, GREY, curve, pyplot, save
+from easee.experiments.pictures import COLOURS, GREY, bare, curve
 from easee.experiments.runs import Figure, Row, Run
 from easee.experiments.statistics import Estimate, ratio_interval
 from easee.experiments.store import group
 from easee.experiments.walking import COMPLETE, GRIDS, SIZE, STATES, STEPS, measure
+from easee.plotting import pyplot, save
 
 DEPTHS = (1, 2, 4, 6, 8, 10, 15, 20, 30, 40, 50, 70, 100)
 RIVALS = {
@@ -100,6 +101,7 @@ def _plot_grid(rows: list[Row], grid: str, folder: Path) -> Path:
         axes.axhline(ceiling, color="black", linewidth=1, linestyle=":")
         axes.text(1, ceiling, f" ceiling: {most:,} states", va="bottom", fontsize=9)
     axes.set_xscale("log")
+    bare(axes)
     axes.set_xticks(DEPTHS, [str(d) for d in DEPTHS])
     axes.minorticks_off()
     axes.set_ylim(bottom=0)

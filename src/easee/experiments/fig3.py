@@ -9,11 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from easee.experiments.pictures import COLOURS, GREY, curve, pyplot, save
+from easee.experiments.pictures import COLOURS, GREY, bare, curve
 from easee.experiments.runs import Figure, Row, Run
 from easee.experiments.statistics import Estimate, mean_interval, ratio_interval
 from easee.experiments.store import group
 from easee.experiments.walking import METRIC, SIZE, STEPS, measure
+from easee.plotting import pyplot, save
 
 PRIORS = {
     "CardinalGrid": {
@@ -117,6 +118,7 @@ def _ratio_panel(axes: Any, name: str, found: dict[tuple[str, str, int], Estimat
         style = ":" if "printed" in label else "--" if "complete" in label else "-"
         curve(axes, depths, estimates, color=colour, marker="o", linestyle=style, label=label)
     axes.axhline(1.0, color=GREY, linewidth=1)
+    bare(axes)
     axes.set_xlabel("depth")
     axes.set_ylabel("unique states / uniform")
     axes.legend(frameon=False, fontsize=9)
@@ -147,6 +149,7 @@ def _bar_panel(axes: Any, name: str, rows: list[Row]) -> None:
             error_kw={"linewidth": 0.8},
         )  # fmt: skip
     axes.set_yscale("log")
+    bare(axes)
     axes.set_xticks(range(len(EPISODES)), [f"{n:,}" for n in EPISODES])
     axes.set_xlabel("episodes")
     axes.set_ylabel("unique states")

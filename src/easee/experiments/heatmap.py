@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from easee.envs.coverage import walk
-from easee.experiments.pictures import pyplot, save
 from easee.experiments.runs import Figure, Measured, Row, Run
 from easee.experiments.walking import GRIDS, SIZE, STEPS, make_explorer
+from easee.plotting import pyplot, save
 
 GRID = "CardinalGrid"
 EPISODES = 100
@@ -61,7 +61,6 @@ def plot(rows: list[Row], folder: Path) -> list[Path]:
         axes.set_title(f"{title}: {int((counts > 0).sum()):,} cells")
         axes.set_xticks([])
         axes.set_yticks([])
-        axes.spines[:].set_visible(True)
     bar = figure.colorbar(image, ax=panels, shrink=0.8, ticks=[0, 1, 2])
     bar.ax.set_yticklabels(["1 visit", "10", "100"])
     figure.suptitle(f"Where {EPISODES} episodes of {STEPS} steps went (white: never)")

@@ -47,7 +47,8 @@ $(VENV)/.demo: $(NEEDS) | $(BIN)/python
 	@touch $@
 
 $(VENV)/.test: $(NEEDS) | $(BIN)/python
-	$(PIP) --editable ".[plot,cvxpy,ray]" --group test
+	$(PIP) torch  # first: the pinned build, before anything asks for another
+	$(PIP) --editable ".[plot,cvxpy,ray,sb3,minigrid,atari]" --group test
 	@touch $@
 
 $(VENV)/.check: $(NEEDS) | $(BIN)/python

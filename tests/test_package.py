@@ -11,7 +11,7 @@ SOURCE = Path(easee.__file__).parent
 ORDER = (
     "errors files plotting timing arrays rewriting closure word_problem equivalences priors "
     "automaton graph flow balancing solver policy explorer_base walker explorer rivals "
-    "envs experiments construction draw cli"
+    "envs agents experiments construction draw cli"
 ).split()
 
 

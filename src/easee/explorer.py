@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import entr
 
 from easee.errors import ArgumentError, ArgumentTypeError
 from easee.explorer_base import (
@@ -24,7 +25,7 @@ from easee.explorer_base import (
     draw_masked,
 )
 from easee.policy import ExplorationPolicy
-from easee.walker import Walker
+from easee.walker import make_walkers
 
 
 class Explorer(BaseExplorer):
@@ -71,8 +72,8 @@ class Explorer(BaseExplorer):
         self._next = np.where(reached & ~graph.ends[graph.successors], graph.successors, -1)
         self._nodes = np.zeros(self.n_envs, np.int64)
         self._lengths = np.zeros(self.n_envs, np.int64)
-        self._walker = (
-            Walker(self._cumulative, self._next, graph.depth, self.rng) if n_envs == 1 else None
+        self._walkers = make_walkers(
+            self._cumulative, self._next, graph.depth, self.n_envs if self._few else 0
         )
 
     @cached_property
@@ -86,61 +87,28 @@ class Explorer(BaseExplorer):
     @property
     def nodes(self) -> NDArray[np.int64]:
         """The node of every environment, int (n_envs,); 0 is the empty word."""
-        return self._nodes.copy() if self._walker is None else np.array([self._walker.node])
+        if self._few:
+            return np.array([walker.node for walker in self._walkers])
+        return self._nodes.copy()
 
     @property
     def lengths(self) -> NDArray[np.int64]:
         """How many actions every environment has taken since its last reset, int (n_envs,)."""
-        return self._lengths.copy() if self._walker is None else np.array([self._walker.length])
+        if self._few:
+            return np.array([walker.length for walker in self._walkers])
+        return self._lengths.copy()
 
-    def sample(self, mask: ArrayLike | None = None) -> Actions:
-        """Return an exploratory action for every environment; see `BaseExplorer.sample`."""
-        if self._walker is None or mask is not None:
-            return super().sample(mask)
-        return np.array([self._walker.sample()])
+    @cached_property
+    def entropies(self) -> NDArray[np.float64]:
+        """The entropy of the exploratory action at every node, float (n,); 0 where it ends."""
+        return np.asarray(entr(self._probabilities).sum(axis=1))
 
-    def choose(
-        self, greedy: ArrayLike, epsilon: float | ArrayLike, mask: ArrayLike | None = None
-    ) -> Actions:
-        """Return epsilon-greedy actions; see `BaseExplorer.choose`."""
-        walker = self._walker
-        if walker is None or mask is not None or type(epsilon) is not float:
-            return super().choose(greedy, epsilon, mask)
-        action = self._single_action(greedy)
-        if not 0.0 <= epsilon <= 1.0:
-            self._checked_epsilon(epsilon)
-        if walker.uniform() < epsilon:
-            action = walker.sample()
-        return np.array([action])
+    def step_one(self, action: int, done: bool, env: int = 0) -> None:
+        """Move the node of one environment."""
+        self._walkers[env].step(action, done)
 
-    def step(self, actions: ArrayLike, dones: ArrayLike | None = None) -> None:
-        """Report the actions that were taken; see `BaseExplorer.step`."""
-        if self._walker is None:
-            super().step(actions, dones)
-        else:
-            self._walker.step(self._single_action(actions), self._single_done(dones))
-
-    def _single_action(self, actions: ArrayLike) -> int:
-        """Check the action of the only environment, quickly where it is as expected."""
-        if type(actions) is np.ndarray and actions.size == 1:
-            action = actions.item()
-            if type(action) is int and 0 <= action < self.n_actions:
-                return action
-        return int(self._checked_actions(actions)[0])
-
-    def _single_done(self, dones: ArrayLike | None) -> bool:
-        if dones is None:
-            return False
-        if type(dones) is np.ndarray and dones.size == 1:
-            done = dones.item()
-            if type(done) is bool:
-                return done
-        return bool(self._checked_dones(dones)[0])
-
-    def _uniforms(self) -> NDArray[np.float64]:
-        if self._walker is None:
-            return super()._uniforms()
-        return np.array([self._walker.uniform()])
+    def _sample_one(self, env: int) -> int:
+        return self._walkers[env].action(self._uniform())
 
     def _explore(self, mask: Mask | None) -> Actions:
         nodes, uniforms = self.nodes, self._uniforms()
@@ -161,10 +129,11 @@ class Explorer(BaseExplorer):
         self._place(np.where(flags, 0, self.nodes), np.where(flags, 0, self.lengths))
 
     def _place(self, nodes: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
-        if self._walker is None:
-            self._nodes, self._lengths = nodes, lengths
-        else:
-            self._walker.node, self._walker.length = int(nodes[0]), int(lengths[0])
+        self._nodes, self._lengths = nodes, lengths
+        for walker, node, length in zip(
+            self._walkers, nodes.tolist(), lengths.tolist(), strict=False
+        ):
+            walker.node, walker.length = node, length
 
     def state_dict(self) -> dict[str, Any]:
         """Return everything needed to go on exactly where this explorer is."""
@@ -172,7 +141,6 @@ class Explorer(BaseExplorer):
             "policy": self._fingerprint,
             "nodes": self.nodes,
             "lengths": self.lengths,
-            "uniforms": list(self._walker.uniforms) if self._walker is not None else [],
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -182,5 +150,3 @@ class Explorer(BaseExplorer):
             raise ArgumentError(f"this state is damaged: no such nodes: {nodes.tolist()}")
         super().load_state_dict(state)
         self._place(nodes.astype(np.int64), np.array(state["lengths"], np.int64))
-        if self._walker is not None:
-            self._walker.uniforms = list(state["uniforms"])

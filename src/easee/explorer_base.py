@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,19 @@ Actions = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Seed = int | np.integer[Any] | np.random.Generator | None
 
+FEW = 16  # up to so many environments are handled one by one
+BLOCK = 256  # uniforms that are drawn at a time for few environments
+
 
 class BaseExplorer(ABC):
     """Chooses exploratory actions for `n_envs` environments at a time.
 
     In each step an agent calls `sample` or `choose`, takes actions, and reports those it took with
     `step`. All randomness comes from the explorer's own generator.
+
+    For few environments numpy's overhead would be most of the cost, so they are handled one by one
+    with plain numbers. `choose_one` and `step_one` offer that to agents, unchecked; they are for up
+    to 16 environments and may be mixed with the others.
 
     Args:
         n_actions: how many actions there are.
@@ -31,9 +39,17 @@ class BaseExplorer(ABC):
         self.n_actions = checked_count(n_actions, "n_actions")
         self.n_envs = checked_count(n_envs, "n_envs")
         self.rng = _generator(seed)
+        self._few = self.n_envs <= FEW
+        self._block: list[float] = []  # uniforms for few environments, drawn ahead
+        self._explored: Mask | list[bool] = [False] * self.n_envs
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n_actions={self.n_actions}, n_envs={self.n_envs})"
+
+    @property
+    def explored(self) -> Mask:
+        """Which of the actions that were returned last are exploratory, bool (n_envs,)."""
+        return np.array(self._explored, bool)
 
     def sample(self, mask: ArrayLike | None = None) -> Actions:
         """Return an exploratory action for every environment, int (n_envs,).
@@ -41,21 +57,41 @@ class BaseExplorer(ABC):
         Args:
             mask: bool (k,) or (n_envs, k), the actions that are allowed.
         """
+        self._explored = [True] * self.n_envs
+        if self._few and mask is None:
+            return np.array([self._sample_one(env) for env in range(self.n_envs)])
         return self._explore(self._checked_mask(mask))
 
     def choose(
-        self, greedy: ArrayLike, epsilon: float | ArrayLike, mask: ArrayLike | None = None
+        self,
+        greedy: ArrayLike | Callable[[], ArrayLike],
+        epsilon: float | ArrayLike,
+        mask: ArrayLike | None = None,
     ) -> Actions:
         """Return epsilon-greedy actions, int (n_envs,), with one coin per environment.
 
         Args:
-            greedy: int (n_envs,), what to do when not exploring.
+            greedy: int (n_envs,), what to do when not exploring, or a function that returns it. The
+                function is called only if some environment does not explore, which saves a pass
+                through a network.
             epsilon: the chance to explore, for all or float (n_envs,).
             mask: bool (k,) or (n_envs, k), the actions that exploration may take.
         """
-        actions = self._checked_actions(greedy)
+        if self._few and mask is None and type(epsilon) is float:
+            if not 0.0 <= epsilon <= 1.0:
+                self._checked_epsilon(epsilon)
+            return self._choose_few(greedy, epsilon)
+        now = np.zeros(self.n_envs, np.int64) if callable(greedy) else self._checked_actions(greedy)
         coins = self._uniforms() < self._checked_epsilon(epsilon)
-        return np.where(coins, self._explore(self._checked_mask(mask)), actions)
+        chosen = self._mix(now, coins, self._checked_mask(mask))
+        if callable(greedy) and not np.all(self._explored):
+            chosen = np.where(self._explored, chosen, self._checked_actions(greedy()))
+        return chosen
+
+    def choose_one(self, greedy: int, epsilon: float, env: int = 0) -> int:
+        """Return an epsilon-greedy action of one environment."""
+        explores = self._explored[env] = self._uniform() < epsilon
+        return self._sample_one(env) if explores else greedy
 
     def step(self, actions: ArrayLike, dones: ArrayLike | None = None) -> None:
         """Report the actions that were taken, and where the episode ended with them.
@@ -64,11 +100,45 @@ class BaseExplorer(ABC):
             actions: int (n_envs,).
             dones: bool (n_envs,); by default no episode ended.
         """
-        self._advance(self._checked_actions(actions), self._checked_dones(dones))
+        if not self._few:
+            self._advance(self._checked_actions(actions), self._checked_dones(dones))
+            return
+        ended = self._listed_dones(dones)
+        for env, action in enumerate(self._listed_actions(actions)):
+            self.step_one(action, ended[env], env)
+
+    @abstractmethod
+    def step_one(self, action: int, done: bool, env: int = 0) -> None:
+        """Report the action of one environment, and whether its episode ended with it."""
+
+    def _choose_few(self, greedy: ArrayLike | Callable[[], ArrayLike], epsilon: float) -> Actions:
+        if callable(greedy):
+            chosen = [self.choose_one(-1, epsilon, env) for env in range(self.n_envs)]
+            if -1 in chosen:
+                best = self._listed_actions(greedy())
+                chosen = [b if c < 0 else c for b, c in zip(best, chosen, strict=True)]
+        else:
+            best = self._listed_actions(greedy)
+            chosen = [self.choose_one(action, epsilon, env) for env, action in enumerate(best)]
+        return np.array(chosen)
+
+    def _mix(self, greedy: Actions, coins: Mask, mask: Mask | None) -> Actions:
+        """Explore where the coins say so."""
+        self._explored = coins
+        return np.where(coins, self._explore(mask), greedy)
+
+    def _uniform(self) -> float:
+        """Return a uniform in [0, 1) for one of few environments."""
+        if not self._block:
+            self._block = self.rng.random(BLOCK).tolist()
+        return self._block.pop()
 
     def _uniforms(self) -> NDArray[np.float64]:
         """Return a uniform for every environment, float (n_envs,)."""
         return self.rng.random(self.n_envs)
+
+    @abstractmethod
+    def _sample_one(self, env: int) -> int: ...
 
     @abstractmethod
     def _explore(self, mask: Mask | None) -> Actions: ...
@@ -87,6 +157,7 @@ class BaseExplorer(ABC):
             "n_actions": self.n_actions,
             "n_envs": self.n_envs,
             "rng": self.rng.bit_generator.state,
+            "uniforms": list(self._block),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -116,6 +187,7 @@ class BaseExplorer(ABC):
             self.rng.bit_generator.state = state["rng"]
         except (TypeError, ValueError, KeyError) as error:
             raise ArgumentError(f"this state has another kind of generator: {error}") from None
+        self._block = list(state["uniforms"])
 
     # --- checks -------------------------------------------------------------------------------
 
@@ -137,6 +209,21 @@ class BaseExplorer(ABC):
                 f"expected actions from 0 to {self.n_actions - 1}, found {array.tolist()}"
             )
         return whole
+
+    def _listed_actions(self, actions: ArrayLike) -> list[int]:
+        """Check the actions of few environments, quickly where they are as expected."""
+        if type(actions) is np.ndarray and actions.shape == (self.n_envs,):
+            found: list[int] = actions.tolist()
+            if type(found[0]) is int and min(found) >= 0 and max(found) < self.n_actions:
+                return found
+        return self._checked_actions(actions).tolist()  # type: ignore[no-any-return]
+
+    def _listed_dones(self, dones: ArrayLike | None) -> list[bool]:
+        if dones is None:
+            return [False] * self.n_envs
+        if type(dones) is np.ndarray and dones.shape == (self.n_envs,) and dones.dtype == bool:
+            return dones.tolist()  # type: ignore[no-any-return]
+        return self._checked_flags(dones, "dones").tolist()  # type: ignore[no-any-return]
 
     def _checked_dones(self, dones: ArrayLike | None) -> Mask:
         if dones is None:

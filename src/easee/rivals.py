@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,14 @@ class UniformExplorer(BaseExplorer):
             return self.rng.integers(self.n_actions, size=self.n_envs)
         return draw_masked(np.ones(mask.shape), mask, self._uniforms())
 
+    def _sample_one(self, env: int) -> int:
+        return int(self._uniform() * self.n_actions)
+
     def _advance(self, actions: Actions, dones: Mask) -> None:
         pass
+
+    def step_one(self, action: int, done: bool, env: int = 0) -> None:
+        """Do nothing: there is nothing to remember."""
 
     def reset(self, which: ArrayLike | None = None) -> None:
         """Do nothing: there is nothing to forget."""
@@ -65,14 +72,28 @@ class ZetaExplorer(BaseExplorer):
     def _explore(self, mask: Mask | None) -> Actions:
         return self._repeat_or_start(np.ones(self.n_envs, bool), mask)
 
-    def choose(
-        self, greedy: ArrayLike, epsilon: float | ArrayLike, mask: ArrayLike | None = None
-    ) -> Actions:
-        """Return the repeated action where one goes on, elsewhere epsilon-greedy ones."""
-        actions = self._checked_actions(greedy)
-        coins = self._uniforms() < self._checked_epsilon(epsilon)
-        explored = self._repeat_or_start(coins, self._checked_mask(mask))
-        return np.where(self.remaining > 0, explored, actions)
+    def _mix(self, greedy: Actions, coins: Mask, mask: Mask | None) -> Actions:
+        explored = self._repeat_or_start(coins, mask)
+        self._explored = self.remaining > 0
+        return np.where(self._explored, explored, greedy)
+
+    def _sample_one(self, env: int) -> int:
+        if not self.remaining[env]:
+            self.repeated[env] = self._uniform() * self.n_actions
+            self.remaining[env] = self.rng.zipf(self.mu)
+        return int(self.repeated[env])
+
+    def choose_one(self, greedy: int, epsilon: float, env: int = 0) -> int:
+        """Return the repeated action while one goes on, else an epsilon-greedy one."""
+        explores = bool(self.remaining[env]) or self._uniform() < epsilon
+        self._explored[env] = explores
+        return self._sample_one(env) if explores else greedy
+
+    def step_one(self, action: int, done: bool, env: int = 0) -> None:
+        """Report the action of one environment, and whether its episode ended with it."""
+        if self.remaining[env]:
+            goes_on = action == self.repeated[env] and not done
+            self.remaining[env] = self.remaining[env] - 1 if goes_on else 0
 
     def _repeat_or_start(self, start: Mask, mask: Mask | None) -> Actions:
         """Go on repeating; where nothing is repeated (or it is not allowed), `start` anew."""
@@ -134,6 +155,13 @@ class TabuExplorer(BaseExplorer):
         if mask is None:
             return draw(self._cumulative[self.last], uniforms)
         return draw_masked(self.allowed[self.last].astype(float), mask, uniforms)
+
+    def _sample_one(self, env: int) -> int:
+        return bisect_right(self._cumulative[self.last[env]].tolist(), self._uniform())
+
+    def step_one(self, action: int, done: bool, env: int = 0) -> None:
+        """Report the action of one environment, and whether its episode ended with it."""
+        self.last[env] = self.n_actions if done else action
 
     def _advance(self, actions: Actions, dones: Mask) -> None:
         self.last = np.where(dones, self.n_actions, actions)

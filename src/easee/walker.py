@@ -1,7 +1,7 @@
-"""One environment's node without arrays: for a single environment numpy's overhead is the cost.
+"""One environment's node without arrays: for few environments numpy's overhead is the cost.
 
-`Explorer` uses this when it has one environment. Tables stay in numpy; the rows in use are kept as
-Python lists, and uniforms are drawn a block at a time.
+`Explorer` has one of these for every environment when there are few. Tables stay in numpy; the rows
+in use are kept as Python lists, the same for all.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from bisect import bisect_right
 import numpy as np
 from numpy.typing import NDArray
 
-BLOCK = 256  # uniforms drawn at a time
+Row = tuple[list[float], list[int]]  # a distribution function, and successors
+
 MOST_ROWS = 50_000  # rows kept as lists, some 200 bytes each
 
 
@@ -22,34 +23,26 @@ class Walker:
         cumulative: float (n, k), the distribution function of the actions at each node.
         following: int (n, k), the node after an action; -1 where it starts again.
         depth: after how many actions it starts again anyway.
-        rng: where uniforms come from.
+        rows: the rows in use.
     """
 
-    __slots__ = ("cumulative", "depth", "following", "length", "node", "rng", "rows", "uniforms")
+    __slots__ = ("cumulative", "depth", "following", "length", "node", "rows")
 
     def __init__(
         self,
         cumulative: NDArray[np.float64],
         following: NDArray[np.int32],
         depth: int,
-        rng: np.random.Generator,
+        rows: dict[int, Row],
     ) -> None:
         self.cumulative = cumulative
         self.following = following
         self.depth = depth
-        self.rng = rng
-        self.rows: dict[int, tuple[list[float], list[int]]] = {}
-        self.uniforms: list[float] = []
+        self.rows = rows
         self.node = 0
         self.length = 0
 
-    def uniform(self) -> float:
-        """Return the next uniform in [0, 1)."""
-        if not self.uniforms:
-            self.uniforms = self.rng.random(BLOCK).tolist()
-        return self.uniforms.pop()
-
-    def row(self) -> tuple[list[float], list[int]]:
+    def row(self) -> Row:
         """Return the node's distribution function and its successors."""
         found = self.rows.get(self.node)
         if found is None:
@@ -59,9 +52,9 @@ class Walker:
             self.rows[self.node] = found
         return found
 
-    def sample(self) -> int:
-        """Return an action of the policy."""
-        return bisect_right(self.row()[0], self.uniform())
+    def action(self, uniform: float) -> int:
+        """Return the policy's action for a uniform in [0, 1)."""
+        return bisect_right(self.row()[0], uniform)
 
     def step(self, action: int, done: bool) -> None:
         """Move along an action; start again at an end, after `depth` actions, or when done."""
@@ -71,3 +64,11 @@ class Walker:
             self.node = self.length = 0
         else:
             self.node = node
+
+
+def make_walkers(
+    cumulative: NDArray[np.float64], following: NDArray[np.int32], depth: int, count: int
+) -> list[Walker]:
+    """Return so many walkers that keep their rows together."""
+    rows: dict[int, Row] = {}
+    return [Walker(cumulative, following, depth, rows) for _ in range(count)]

@@ -1,23 +1,38 @@
-"""The paper's grids as Gymnasium environments: `easee/CardinalGrid-v0`, `easee/RotationGrid-v0`.
+"""The paper's environments, registered with Gymnasium when this package is imported.
 
-Importing this package registers them.
+`easee/CardinalGrid-v0`, `easee/RotationGrid-v0`, `easee/Catcher-v0` and, with the extra
+`minigrid`, `easee/DoorKey-v0`. The Atari games are in `easee.envs.atari`, with the extra `atari`.
 """
 
 import gymnasium as gym
 
+from easee.envs.actions import FlatActions, action_names
+from easee.envs.catcher import Catcher
 from easee.envs.grids import CardinalGrid, RotationGrid
 
-__all__ = ["CardinalGrid", "RotationGrid"]
+__all__ = [
+    "CardinalGrid",
+    "Catcher",
+    "FlatActions",
+    "RotationGrid",
+    "action_names",
+    "register",
+]
 
-STEPS = 100  # per episode, as in the paper
+STEPS = 100  # per episode of the empty grids, as in the paper
+ENTRIES = {
+    "CardinalGrid": ("easee.envs.grids:CardinalGrid", STEPS),
+    "RotationGrid": ("easee.envs.grids:RotationGrid", STEPS),
+    "Catcher": ("easee.envs.catcher:Catcher", None),  # these end their episodes themselves
+    "DoorKey": ("easee.envs.doorkey:DoorKey", None),
+}
 
 
 def register() -> None:
     """Register the environments with Gymnasium; doing so again changes nothing."""
-    for name in ("CardinalGrid", "RotationGrid"):
+    for name, (entry, steps) in ENTRIES.items():
         if f"easee/{name}-v0" not in gym.registry:
-            entry = f"easee.envs.grids:{name}"
-            gym.register(f"easee/{name}-v0", entry_point=entry, max_episode_steps=STEPS)
+            gym.register(f"easee/{name}-v0", entry_point=entry, max_episode_steps=steps)
 
 
 register()

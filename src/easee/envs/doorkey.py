@@ -1,0 +1,128 @@
+"""DoorKey: fetch the key, open the door, reach the goal, in MiniGrid's own world (Section 5.2).
+
+Stock MiniGrid differs in three points. Its `toggle` closes an open door, so opening twice is not
+opening once; here OPEN only opens. There is no DROP and no DONE. And the reward is 1 at the goal,
+however long it took. The rooms are those of the paper, 12 x 17 and 4 x 17.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import ArrayLike, NDArray
+
+from easee.errors import ArgumentError, MissingExtraError
+from easee.priors import DOORKEY_ACTIONS
+
+try:
+    from minigrid.core.grid import Grid
+    from minigrid.core.mission import MissionSpace
+    from minigrid.core.world_object import Door, Goal, Key
+    from minigrid.minigrid_env import MiniGridEnv
+except ImportError:
+    raise MissingExtraError("minigrid", "minigrid") from None
+
+State = NDArray[np.int64]
+
+SIZE = 19  # with walls
+SPLIT = 13  # the column of the wall between the rooms: 12 columns before it, 4 behind
+MAX_STEPS = 3249  # of the paper: 9 * 19 * 19
+MISSION = "use the key to open the door and then get to the goal"
+
+
+class DoorKey(MiniGridEnv):  # type: ignore[misc]
+    """MiniGrid's DoorKey with five actions: left, right, forward, pickup, open.
+
+    An observation is the state, int (5,): column, row, heading (0 is east, then clockwise),
+    whether the key is carried, whether the door is open. The layout (agent, key and door) is drawn
+    by the first `reset` and by every one with a seed; a `reset` without keeps it.
+
+    Args:
+        render_mode: "rgb_array" or "human", drawn by MiniGrid.
+        max_steps: after how many steps an episode is cut off; the paper's by default.
+
+    >>> env = DoorKey()
+    >>> env.reset(seed=0)[0]
+    array([3, 5, 0, 0, 0])
+    >>> env.step(2)[0]  # forward, to the east
+    array([4, 5, 0, 0, 0])
+    """
+
+    action_names = DOORKEY_ACTIONS
+
+    def __init__(self, render_mode: str | None = None, max_steps: int = MAX_STEPS) -> None:
+        super().__init__(
+            mission_space=MissionSpace(mission_func=lambda: MISSION),
+            grid_size=SIZE,
+            max_steps=max_steps,
+            see_through_walls=True,
+            highlight=False,
+            render_mode=render_mode,
+        )
+        self.action_space = spaces.Discrete(len(self.action_names))
+        self.observation_space = spaces.MultiDiscrete([SIZE, SIZE, 4, 2, 2])
+        self._minigrid = [self.actions[name] for name in ("left", "right", "forward", "pickup")]
+        self._layout: int | None = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[State, dict[str, Any]]:
+        """Put everything back; with a seed, draw another layout first."""
+        if seed is None and self._layout is None:
+            seed = int(np.random.default_rng().integers(2**31))
+        if seed is not None:
+            self._layout = seed
+        observation, info = super().reset(seed=self._layout, options=options)
+        return observation, info
+
+    def _gen_grid(self, width: int, height: int) -> None:
+        self.grid = Grid(width, height)
+        self.grid.wall_rect(0, 0, width, height)
+        self.grid.vert_wall(SPLIT, 0)
+        self.put_obj(Goal(), width - 2, height - 2)
+        self.door = Door("yellow", is_locked=True)
+        self.put_obj(self.door, SPLIT, self._rand_int(1, height - 1))
+        self.key = Key("yellow")
+        self.key_place = tuple(self.place_obj(self.key, top=(0, 0), size=(SPLIT, height)))
+        self.place_agent(top=(0, 0), size=(SPLIT, height))
+        self.mission = MISSION
+
+    def step(self, action: np.int64 | int) -> tuple[State, float, bool, bool, dict[str, Any]]:
+        """Take one of the five actions."""
+        if not self.action_space.contains(action):
+            raise ArgumentError(
+                f"expected an action from 0 to {len(self.action_names) - 1}, found {action!r}"
+            )
+        if action < len(self._minigrid):
+            known = self._minigrid[action]
+        else:  # MiniGrid's `done` does nothing, and counts as a step
+            ahead = self.grid.get(*self.front_pos)
+            shut = isinstance(ahead, Door) and not ahead.is_open
+            known = self.actions.toggle if shut else self.actions.done
+        observation, reward, terminated, truncated, info = super().step(known)
+        return observation, float(reward), terminated, truncated, info
+
+    def _reward(self) -> float:
+        return 1.0
+
+    def gen_obs(self) -> State:
+        """Return the state instead of MiniGrid's partial view."""
+        return self.state
+
+    @property
+    def state(self) -> State:
+        """Column, row, heading, whether the key is carried, whether the door is open."""
+        holds, opened = self.carrying is not None, self.door.is_open
+        return np.array([*self.agent_pos, self.agent_dir, holds, opened], np.int64)
+
+    @state.setter
+    def state(self, state: ArrayLike) -> None:
+        """Put the world into a state of the same layout, at the beginning of an episode."""
+        column, row, heading, holds, opened = np.asarray(state).tolist()
+        self.agent_pos, self.agent_dir = (column, row), heading
+        self.carrying = self.key if holds else None
+        self.grid.set(*self.key_place, None if holds else self.key)
+        self.door.is_open, self.door.is_locked = bool(opened), not opened
+        self.step_count = 0

@@ -1,0 +1,107 @@
+"""A deterministic environment as a table: for agents that take millions of steps in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import gymnasium as gym
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from easee.errors import ArgumentError, ArgumentTypeError
+
+MOST_STATES = 1_000_000
+
+
+class Placeable(Protocol):
+    """An environment whose state can be read and set."""
+
+    state: NDArray[np.int64]
+
+    def step(self, action: int) -> tuple[Any, Any, bool, bool, dict[str, Any]]: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class Table:
+    """What every action does in every state that can be reached.
+
+    Attributes:
+        states: (n, ...), the environment's own names of the states; the start is the first.
+        successors: int (n, k), the number of the state that an action leads to.
+        rewards: float (n, k).
+        ends: bool (n, k), whether the episode ends there.
+        max_steps: after how many steps an episode is cut off; 0 for never.
+    """
+
+    states: NDArray[np.int64]
+    successors: NDArray[np.int32]
+    rewards: NDArray[np.float64]
+    ends: NDArray[np.bool_]
+    max_steps: int
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+
+def tabulate(env: gym.Env[Any, Any], *, seed: int | None = None) -> Table:
+    """Try every action in every state that can be reached from the start.
+
+    Args:
+        env: a deterministic environment with a `state` that can be set, a start that `reset`
+            always returns to, and a limit of steps.
+        seed: of the reset that fixes the start (in DoorKey, the layout).
+
+    >>> from easee.envs.grids import RotationGrid
+    >>> len(tabulate(RotationGrid(5)))
+    100
+    """
+    env.reset(seed=seed)
+    world = _placeable(env)
+    limit = _limit(env)
+    n_actions = int(env.action_space.n)  # type: ignore[attr-defined]
+    states = [np.array(world.state)]
+    number = {states[0].tobytes(): 0}
+    rows: list[list[tuple[int, float, bool]]] = []
+    while len(rows) < len(states):
+        row = []
+        for action in range(n_actions):
+            world.state = states[len(rows)].copy()
+            _, reward, terminated, _, _ = world.step(action)
+            there = np.array(world.state)
+            key = there.tobytes()
+            if key not in number:
+                number[key] = len(states)
+                states.append(there)
+            row.append((number[key], float(reward), terminated))
+        rows.append(row)
+        if len(states) > MOST_STATES:
+            raise ArgumentError(f"this environment has more than {MOST_STATES:,} states: too many")
+    successors, rewards, ends = (np.array([[x[i] for x in row] for row in rows]) for i in range(3))
+    return Table(np.array(states), successors.astype(np.int32), rewards, ends, limit)
+
+
+def _placeable(env: gym.Env[Any, Any]) -> Placeable:
+    world: Any = env.unwrapped
+    if not hasattr(world, "state") or not isinstance(env.action_space, gym.spaces.Discrete):
+        raise ArgumentTypeError(
+            "expected an environment with discrete actions and a `state` that can be set, found "
+            f"{world}"
+        )
+    placeable: Placeable = world
+    return placeable
+
+
+def _limit(env: gym.Env[Any, Any]) -> int:
+    """Return the smallest limit of steps that the environment or a wrapper sets."""
+    own = getattr(env.unwrapped, "max_steps", None)
+    spec = env.spec.max_episode_steps if env.spec is not None else None
+    return min((limit for limit in (own, spec) if limit is not None), default=0)
+
+
+def as_state(table: Table, state: ArrayLike) -> int:
+    """Return the number of a state."""
+    found = np.flatnonzero((table.states == np.asarray(state)).all(axis=1))
+    if not len(found):
+        raise ArgumentError(f"{np.asarray(state).tolist()} cannot be reached")
+    return int(found[0])

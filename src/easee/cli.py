@@ -286,10 +286,21 @@ Folder = Annotated[
 ]
 
 
+Steps = Annotated[int | None, typer.Option(help="Train for so many steps, in learning figures.")]
+
+
+def _figure(name: str, steps: int | None) -> Figure:
+    from easee.experiments.registry import get_figure
+
+    figure = get_figure(name)
+    return figure if steps is None else figure.with_steps(steps)
+
+
 @app.command("run")
 def run_figure(
     name: FigureName,
     seeds: Annotated[int | None, typer.Option(help="How many seeds; all by default.")] = None,
+    steps: Steps = None,
     arm: Annotated[list[str] | None, typer.Option(help="Only this arm; may be repeated.")] = None,
     jobs: Annotated[int | None, typer.Option(help="Processes; by default one per core.")] = None,
     folder: Folder = None,
@@ -299,11 +310,12 @@ def run_figure(
 ) -> None:
     """Do the runs of a figure that are not done yet, then draw it."""
     from easee.experiments.harness import run_missing
-    from easee.experiments.registry import get_figure
 
     with _reported():
-        figure = get_figure(name)
-        place = folder or Path("results") / name
+        figure = _figure(name, steps)
+        place = folder or Path("results") / (figure.folder or name)
+        if figure.reduced:
+            _say(figure.reduced)
         rows = run_missing(
             figure,
             place,
@@ -319,14 +331,13 @@ def run_figure(
 
 
 @app.command("plot")
-def plot_figure(name: FigureName, folder: Folder = None) -> None:
+def plot_figure(name: FigureName, steps: Steps = None, folder: Folder = None) -> None:
     """Draw a figure from the runs on disk; nothing is run."""
-    from easee.experiments.registry import get_figure
     from easee.experiments.store import Store
 
     with _reported():
-        figure = get_figure(name)
-        place = folder or Path("results") / name
+        figure = _figure(name, steps)
+        place = folder or Path("results") / (figure.folder or name)
         found = Store(figure, place).read()
         for problem in found.problems:
             err.print(f"skipped {problem}", highlight=False, markup=False, soft_wrap=True)

@@ -26,14 +26,14 @@ def runs(seeds: int) -> list[Run]:
     """Return every depth with both weightings, and the rivals, on both grids."""
     found = []
     for grid, prior in COMPLETE.items():
-        common = {"grid": grid, "episodes": [EPISODES]}
+        common = {"grid": grid, "episodes": [EPISODES], "prior": prior}
         for kind in RIVALS:
             found += [
                 Run(f"{grid}/{kind}", seed, common | {"explorer": kind}) for seed in range(seeds)
             ]
         for last_only in OURS:
             for depth in DEPTHS:
-                easee = {"explorer": "easee", "prior": prior, "depth": depth}
+                easee = {"explorer": "easee", "depth": depth}
                 settings = common | easee | {"last_only": last_only}
                 found += [Run(arm(grid, depth, last_only), s, settings) for s in range(seeds)]
     return found

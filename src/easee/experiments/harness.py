@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import queue
 import socket
 import sys
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.progress import (
     BarColumn,
-    MofNCompleteColumn,
     Progress,
     TextColumn,
     TimeElapsedColumn,
@@ -22,6 +23,7 @@ from rich.progress import (
 )
 
 from easee.errors import ArgumentError, EaseeError, MissingExtraError, checked_count
+from easee.experiments.progress import PAUSE, listen_to, pass_on, send_to
 from easee.experiments.runs import Figure, Measured, Row, Run, chosen_runs
 from easee.experiments.store import Store
 
@@ -74,19 +76,51 @@ def run_missing(
         done = (
             do_on_ray(figure, todo, address) if backend == "ray" else do_locally(figure, todo, jobs)
         )
-        with _progress(console) as progress:
-            task = progress.add_task(figure.name, total=len(runs), completed=len(runs) - len(todo))
+        with (
+            _progress(console) as progress,
+            closing(_Bar(progress, figure.name, runs, todo)) as bar,
+        ):
             for run, measured in done:
                 store.add(run, figure.rows(run, measured))
-                progress.advance(task)
+                bar.finish(run)
     return store.gather(figure.runs(max(seeds, figure.seeds)))
+
+
+class _Bar:
+    """The bar of a figure: finished runs, and the shares of those in flight."""
+
+    def __init__(self, progress: Progress, name: str, runs: list[Run], todo: list[Run]) -> None:
+        self.progress = progress
+        self.finished = len(runs) - len(todo)
+        self.shares: dict[tuple[str, int], float] = {}
+        self.task = progress.add_task(name, total=len(runs), completed=self.finished)
+        listen_to(self.hear)
+
+    def hear(self, key: tuple[str, int], share: float) -> None:
+        """Show that a run is so far."""
+        self.shares[key] = share
+        self._show()
+
+    def finish(self, run: Run) -> None:
+        """Show that a run is done."""
+        self.shares.pop(run.key, None)
+        self.finished += 1
+        self._show()
+
+    def _show(self) -> None:
+        completed = self.finished + min(sum(self.shares.values()), len(self.shares))
+        self.progress.update(self.task, completed=completed)
+
+    def close(self) -> None:
+        """Hear nothing more."""
+        listen_to(None)
 
 
 def _progress(console: Console) -> Progress:
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        TextColumn("{task.completed:.1f}/{task.total:.0f}"),
         TimeElapsedColumn(),
         TextColumn("left:"),
         TimeRemainingColumn(),
@@ -107,15 +141,27 @@ def do_locally(figure: Figure, runs: list[Run], jobs: int | None = None) -> Iter
         yield from ((run, figure.measure(run)) for run in runs)
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
+    reports = context.Queue()
+    with ProcessPoolExecutor(
+        jobs, mp_context=context, initializer=send_to, initargs=(reports,)
+    ) as pool:
         waiting = {pool.submit(figure.measure, run): run for run in runs}
         try:
             while waiting:
-                done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+                done, _ = wait(waiting, timeout=PAUSE, return_when=FIRST_COMPLETED)
+                _pass_on(reports)
                 for future in done:
                     yield waiting.pop(future), future.result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _pass_on(reports: Any) -> None:
+    while True:
+        try:
+            pass_on(*reports.get_nowait())
+        except queue.Empty:
+            return
 
 
 def do_on_ray(figure: Figure, runs: list[Run], address: str | None = None) -> Iterator[Done]:

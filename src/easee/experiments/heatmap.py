@@ -9,7 +9,7 @@ import numpy as np
 
 from easee.envs.coverage import walk
 from easee.experiments.runs import Figure, Measured, Row, Run
-from easee.experiments.walking import GRIDS, SIZE, STEPS, make_explorer
+from easee.experiments.walking import GRIDS, SIZE, STEPS, explorer_on_grid
 from easee.plotting import pyplot, save
 
 GRID = "CardinalGrid"
@@ -30,7 +30,7 @@ def runs(seeds: int) -> list[Run]:
 
 def measure(run: Run) -> Measured:
     """Count the visits of every cell that was visited; `step` is the number of the cell."""
-    explorer = make_explorer(run, EPISODES)
+    explorer = explorer_on_grid(run, EPISODES)
     seen = walk(GRIDS[GRID], explorer, STEPS, SIZE)
     counts = np.bincount(seen.ravel())
     return [(int(cell), METRIC, float(counts[cell])) for cell in np.flatnonzero(counts)]

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from easee.errors import ArgumentError, nearest
+from easee.experiments.atari import FIGURES as ATARI
+from easee.experiments.catcher import FIGURE as CATCHER
 from easee.experiments.depth import FIGURE as DEPTH
+from easee.experiments.doorkey import FIGURE as DOORKEY
 from easee.experiments.fig3 import FIGURE as FIG3
 from easee.experiments.heatmap import FIGURE as HEATMAP
 from easee.experiments.runs import Figure
+from easee.experiments.sensitivity import FIGURE as SENSITIVITY
 
-FIGURES: dict[str, Figure] = {figure.name: figure for figure in (FIG3, DEPTH, HEATMAP)}
+ALL = (FIG3, DEPTH, HEATMAP, DOORKEY, SENSITIVITY, CATCHER, *ATARI)
+FIGURES: dict[str, Figure] = {figure.name: figure for figure in ALL}
 
 
 def get_figure(name: str) -> Figure:

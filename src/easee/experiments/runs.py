@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from easee.errors import ArgumentError, nearest
+from easee.errors import ArgumentError, checked_count, nearest
 
 
 class Row(NamedTuple):
@@ -66,6 +66,10 @@ class Figure:
         plot: from all rows to pictures in a folder; returns their paths.
         table: from all rows to the lines of a table, first the header.
         config: what else the result depends on, as plain data.
+        folder: of its results, under `results`; its name by default.
+        steps: how long a run trains, for figures where that can be chosen.
+        resized: returns the figure with another number of steps.
+        reduced: what is less than in the paper, in a sentence; empty if nothing is.
     """
 
     name: str
@@ -76,6 +80,21 @@ class Figure:
     plot: Callable[[list[Row], Path], list[Path]]
     table: Callable[[list[Row]], list[list[str]]]
     config: Mapping[str, Any] = field(default_factory=dict)
+    folder: str = ""
+    steps: int | None = None
+    resized: Callable[[int], Figure] | None = None
+    reduced: str = ""
+
+    def with_steps(self, steps: int) -> Figure:
+        """Return the figure with runs of another length; its results go to a folder of their own.
+
+        Raises:
+            ArgumentError: the length of its runs is not to be chosen.
+        """
+        if self.resized is None:
+            raise ArgumentError(f"{self.name} has no number of steps to choose: leave out --steps")
+        checked_count(steps, "steps")
+        return self if steps == self.steps else self.resized(steps)
 
     def rows(self, run: Run, measured: Measured) -> list[Row]:
         """Return the rows of a run."""

@@ -1,0 +1,97 @@
+"""Gymnasium's vector environments for Stable-Baselines3, which has a kind of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from numpy.typing import NDArray
+
+from easee.errors import ArgumentError, MissingExtraError
+
+try:
+    from stable_baselines3.common.vec_env import VecEnv
+except ImportError:
+    raise MissingExtraError("stable-baselines3", "sb3") from None
+
+
+class VectorAdapter(VecEnv):
+    """A Gymnasium vector environment as one of Stable-Baselines3's.
+
+    Args:
+        envs: with SAME_STEP autoreset, which is what Stable-Baselines3 expects.
+
+    >>> import gymnasium as gym
+    >>> mode = {"autoreset_mode": AutoresetMode.SAME_STEP}
+    >>> envs = gym.make_vec("CartPole-v1", 2, "sync", vector_kwargs=mode)
+    >>> VectorAdapter(envs).reset().shape
+    (2, 4)
+    """
+
+    def __init__(self, envs: VectorEnv[Any, Any, Any]) -> None:
+        if envs.metadata.get("autoreset_mode") != AutoresetMode.SAME_STEP:
+            raise ArgumentError(
+                "expected environments with SAME_STEP autoreset, found "
+                f"{envs.metadata.get('autoreset_mode')}: make them with "
+                "autoreset_mode=AutoresetMode.SAME_STEP"
+            )
+        self.envs = envs
+        super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
+        self._actions: NDArray[Any] = np.zeros(0)
+
+    def reset(self) -> Any:
+        """Start all environments, with the seeds that were set."""
+        seeds: Any = None if None in self._seeds else list(self._seeds)
+        observation, _ = self.envs.reset(seed=seeds)
+        self._reset_seeds()
+        self._reset_options()
+        return observation
+
+    def step_async(self, actions: NDArray[Any]) -> None:
+        """Remember what to do."""
+        self._actions = actions
+
+    def step_wait(self) -> Any:
+        """Do it."""
+        observation, rewards, terminated, truncated, info = self.envs.step(self._actions)
+        done = terminated | truncated
+        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        for i in np.flatnonzero(done):
+            infos[i]["terminal_observation"] = info["final_obs"][i]
+            infos[i]["TimeLimit.truncated"] = bool(truncated[i] and not terminated[i])
+            if "episode" in info:
+                infos[i]["episode"] = {key: info["episode"][key][i].item() for key in ("r", "l")}
+        return observation, np.asarray(rewards, np.float32), done, infos
+
+    def close(self) -> None:
+        """Close all environments."""
+        self.envs.close()
+
+    def has_attr(self, attr_name: str) -> bool:
+        """Say whether the vector environment has an attribute."""
+        return hasattr(self.envs, attr_name)
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """Return an attribute of the vector environment, once for every index."""
+        return [getattr(self.envs, attr_name)] * len(list(self._get_indices(indices)))
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Set an attribute of the vector environment."""
+        setattr(self.envs, attr_name, value)
+
+    def env_method(
+        self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any
+    ) -> list[Any]:
+        """Call a method of the vector environment, once for every index."""
+        count = len(list(self._get_indices(indices)))
+        return [getattr(self.envs, method_name)(*args, **kwargs) for _ in range(count)]
+
+    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
+        """Say that nothing is wrapped: there are no environments to look at one by one."""
+        return [False] * len(list(self._get_indices(indices)))
+
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """Set the seeds of the next reset."""
+        return super().seed(seed)

@@ -1,0 +1,266 @@
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import easee
+from easee.agents.q_learning import learn, linear
+from easee.envs import CardinalGrid, RotationGrid
+from easee.envs.doorkey import DoorKey
+from easee.envs.table import Table, as_state, tabulate
+
+STRAIGHT = easee.compile(easee.inverse("left", "right"), 4)
+
+
+def table(successors, rewards, ends, max_steps):
+    """Return a table from plain lists, whose states are numbers."""
+    states = np.arange(len(successors))[:, None]
+    return Table(states, np.array(successors), np.array(rewards), np.array(ends), max_steps)
+
+
+def corridor(length=6, max_steps=40):
+    """Left and right; the reward is at the right end."""
+    places = range(length)
+    return table(
+        [[max(i - 1, 0), min(i + 1, length - 1)] for i in places],
+        [[0.0, float(i == length - 2)] for i in places],
+        [[False, i == length - 2] for i in places],
+        max_steps,
+    )
+
+
+class Recorder(easee.UniformExplorer):
+    """Keeps the epsilons that it was asked with and the actions that it was told of."""
+
+    def __init__(self, n_actions, seed=0):
+        super().__init__(n_actions, 1, seed)
+        self.epsilons, self.actions, self.dones, self.flags = [], [], [], []
+
+    def choose_one(self, greedy, epsilon, env=0):
+        self.epsilons.append(epsilon)
+        return super().choose_one(greedy, epsilon, env)
+
+    def step_one(self, action, done, env=0):
+        self.actions.append(action)
+        self.dones.append(done)
+        self.flags.append(bool(self.explored[0]))
+
+
+class Diary(gym.Wrapper):
+    """Keeps the actions that were taken."""
+
+    def __init__(self, env):
+        super().__init__(env)
+        self.actions = []
+
+    def step(self, action):
+        self.actions.append(action)
+        return self.env.step(action)
+
+
+def short_grid(size=5, steps=10):
+    return gym.wrappers.TimeLimit(CardinalGrid(size), steps)
+
+
+# --- learning ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ties", ["explore", "random", "first"])
+def test_same_seed_same_run(ties):
+    def run(seed):
+        explorer = easee.Explorer(STRAIGHT, seed=seed)
+        return learn(corridor(), explorer, episodes=30, epsilon=0.3, ties=ties, seed=seed)
+
+    one, same, other = run(0), run(0), run(1)
+    np.testing.assert_array_equal(one.lengths, same.lengths)
+    np.testing.assert_array_equal(one.rewards, same.rewards)
+    assert one.values == same.values
+    assert (one.lengths != other.lengths).any()
+
+
+def test_a_corridor_is_solved():
+    explorer = easee.Explorer(STRAIGHT, seed=0)
+    learned = learn(corridor(), explorer, episodes=60, epsilon=linear(1.0, 0.0, 0.5))
+    assert (learned.lengths[-20:] == 5).all() and (learned.rewards[-20:] == 1.0).all()
+    assert all(np.argmax(learned.values[state]) == 1 for state in range(5))
+
+
+def test_values_are_those_of_the_bellman_equation():
+    explorer = easee.UniformExplorer(2, seed=0)
+    learned = learn(
+        corridor(), explorer, episodes=300, epsilon=1.0, learning_rate=1.0, discount=0.5
+    )
+    for state in range(5):
+        left, right = 0.5 ** (5 - max(state - 1, 0)), 0.5 ** (4 - state)
+        assert learned.values[state] == pytest.approx([left, right])
+
+
+def test_an_environment_and_its_table_are_the_same_to_it():
+    def run(world):
+        explorer = easee.Explorer(easee.compile(easee.priors.doorkey(), 6), seed=1)
+        return learn(world, explorer, episodes=30, epsilon=0.2, seed=3)
+
+    env = DoorKey(max_steps=200)
+    stepped, tabulated = run(env), run(tabulate(DoorKey(max_steps=200), seed=3))
+    np.testing.assert_array_equal(stepped.rewards, tabulated.rewards)
+    np.testing.assert_array_equal(stepped.lengths, tabulated.lengths)
+    states = tabulate(env, seed=3).states
+    named = {states[number].tobytes(): row for number, row in tabulated.values.items()}
+    assert named == stepped.values and len(named) > 100
+
+
+def test_a_grid_and_its_table_are_the_same_to_it():
+    class Goal(gym.Wrapper):
+        """The room with a reward in a corner."""
+
+        def step(self, action):
+            state, _, _, truncated, info = self.env.step(action)
+            found = bool((state == 0).all())
+            return state, float(found), found, truncated, info
+
+    env = Goal(short_grid(4, 60))
+    plain = tabulate(CardinalGrid(4))
+    corner = plain.successors == as_state(plain, [0, 0])
+    goal = Table(plain.states, plain.successors, corner.astype(float), corner, 60)
+    options = {"episodes": 40, "epsilon": 0.3, "seed": 2}
+    stepped, tabulated = (
+        learn(world, easee.UniformExplorer(4, seed=0), **options) for world in (env, goal)
+    )
+    assert 0 < stepped.rewards.sum() and len(set(stepped.lengths)) > 5
+    np.testing.assert_array_equal(stepped.rewards, tabulated.rewards)
+    np.testing.assert_array_equal(stepped.lengths, tabulated.lengths)
+
+
+@pytest.mark.parametrize(("end", "expected"), [(False, 2.0), (True, 1.0)])
+def test_the_future_counts_where_an_episode_is_cut_off_but_not_where_it_ends(end, expected):
+    stay = table([[0]], [[1.0]], [[end]], max_steps=1)
+    learned = learn(stay, easee.UniformExplorer(1), episodes=60, learning_rate=1.0, discount=0.5)
+    assert learned.values[0][0] == pytest.approx(expected)
+    assert learned.lengths.tolist() == [1] * 60
+
+
+def test_an_environment_that_is_cut_off_counts_the_future_too():
+    class Stay(CardinalGrid):
+        def step(self, action):
+            return self.state.copy(), 1.0, False, True, {}
+
+    learned = learn(
+        Stay(3), easee.UniformExplorer(4, seed=0), episodes=500, learning_rate=1.0, discount=0.5
+    )
+    (row,) = learned.values.values()
+    assert max(row) == pytest.approx(2.0)
+
+
+# --- the explorer --------------------------------------------------------------------------------
+
+
+def test_the_explorer_hears_of_every_action():
+    env, explorer = Diary(short_grid(steps=7)), Recorder(4)
+    learn(env, explorer, episodes=20, epsilon=0.5, ties="random")
+    assert explorer.actions == env.actions and len(set(env.actions)) == 4
+    assert explorer.dones == ([False] * 6 + [True]) * 20
+    assert set(explorer.flags) == {True, False}  # of greedy ones too
+
+
+def test_every_episode_starts_at_the_empty_word():
+    class Starts(easee.Explorer):
+        starts = []
+
+        def reset(self, which=None):
+            super().reset(which)
+            self.starts.append(self.nodes[0])
+
+    explorer = Starts(STRAIGHT, seed=0)
+    explorer.step([0])
+    learn(corridor(max_steps=6), explorer, episodes=5)
+    assert explorer.starts == [0] * 5
+
+
+def test_the_schedule_says_how_much_is_explored():
+    explorer = Recorder(4)
+    learn(short_grid(), explorer, episodes=4, epsilon=linear(1.0, 0.0), ties="first")
+    assert explorer.epsilons == [1.0] * 10 + [0.75] * 10 + [0.5] * 10 + [0.25] * 10
+
+
+def test_a_schedule_stays_at_its_end():
+    schedule = linear(0.9, 0.1, fraction=0.5)
+    assert [schedule(x) for x in (0.0, 0.25, 0.5, 0.9)] == pytest.approx([0.9, 0.5, 0.1, 0.1])
+    with pytest.raises(easee.ArgumentError, match="fraction above 0"):
+        linear(1.0, 0.0, fraction=0.0)
+
+
+def test_ties_may_be_the_first_action():
+    env = Diary(short_grid())
+    learn(env, easee.UniformExplorer(4, seed=0), episodes=5, epsilon=0.0, ties="first")
+    assert set(env.actions) == {0}
+
+
+def test_ties_may_be_random():
+    explorer = Recorder(4)
+    learn(short_grid(), explorer, episodes=100, epsilon=0.0, ties="random")
+    assert not any(explorer.flags)
+    assert min(np.bincount(explorer.actions, minlength=4)) > 200
+
+
+def test_ties_may_be_left_to_the_explorer():
+    env = Diary(gym.wrappers.TimeLimit(CardinalGrid(30), 8))
+    policy = easee.compile(easee.priors.get("cardinal-grid"), 4)
+    learn(env, easee.Explorer(policy, seed=0), episodes=50, epsilon=0.0)
+    words = np.array(env.actions).reshape(-1, 4)
+    net = np.array([[1, 0], [-1, 0], [0, 1], [0, -1]])[words].sum(axis=1)
+    assert (np.abs(net).sum(axis=1) == 4).all()  # nobody turns back within a word
+
+
+def test_ties_of_some_actions_are_random():
+    # The first action is bad; the other two are equally good.
+    bandit = table([[0, 0, 0]], [[-1.0, 0.0, 0.0]], [[True] * 3], max_steps=1)
+    explorer = Recorder(3)
+    learned = learn(bandit, explorer, episodes=400, epsilon=0.0, ties="explore")
+    assert learned.values[0][0] < 0
+    greedy = np.array(explorer.actions)[~np.array(explorer.flags)]
+    counts = np.bincount(greedy, minlength=3)
+    assert counts[0] == 0 and min(counts[1:]) > 100
+
+
+# --- tables and bad input ------------------------------------------------------------------------
+
+
+def test_a_table_keeps_the_time_limit_of_a_wrapper():
+    assert tabulate(gym.wrappers.TimeLimit(RotationGrid(5), 10)).max_steps == 10
+    assert tabulate(gym.make("easee/RotationGrid-v0", size=5)).max_steps == 100
+    assert tabulate(gym.wrappers.TimeLimit(DoorKey(max_steps=20), 10), seed=0).max_steps == 10
+
+
+def test_states_have_numbers():
+    found = tabulate(RotationGrid(5))
+    assert len(found) == 100 and found.states[0].tolist() == [2, 2, 0]
+    assert as_state(found, [2, 2, 0]) == 0
+    with pytest.raises(easee.ArgumentError, match=r"\[9, 9, 0\] cannot be reached"):
+        as_state(found, [9, 9, 0])
+
+
+def test_only_environments_with_a_state_can_be_tabulated():
+    with pytest.raises(TypeError, match="discrete actions and a `state`"):
+        tabulate(gym.make("Pendulum-v1"))
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"explorer": easee.UniformExplorer(4, 2)}, "explorer of 1 environment, found 2"),
+        ({"explorer": easee.UniformExplorer(3)}, "environment's 4 actions, found one of 3"),
+        ({"ties": "last"}, "'explore', 'random' or 'first', found 'last'"),
+        ({"episodes": 0}, "episodes of at least 1"),
+        ({"episodes": 1.5}, "episodes as a whole number"),
+        ({"epsilon": 1.5}, "epsilon between 0 and 1, found 1.5"),
+        ({"epsilon": lambda progress: 2.0}, "epsilon between 0 and 1, found 2.0"),
+        ({"learning_rate": -0.1}, "learning_rate between 0 and 1"),
+        ({"discount": float("nan")}, "discount between 0 and 1"),
+        ({"seed": -1}, "seed"),
+        ({"env": "CartPole-v1"}, "environment or a Table, found str"),
+        ({"env": gym.make("Pendulum-v1")}, "discrete actions, found Box"),
+    ],
+)
+def test_bad_input(options, error):
+    known = {"env": short_grid(), "explorer": easee.UniformExplorer(4, seed=0), "episodes": 1}
+    with pytest.raises(easee.ArgumentError, match=error):
+        learn(**(known | options))

@@ -108,6 +108,115 @@ def test_scalars_do_for_one_environment(make):
     assert explorer.choose(1, 0.0).tolist() == [1]
 
 
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("n_envs", [1, 4, 20])
+def test_a_function_may_say_what_is_greedy(make, n_envs, epsilon):
+    by_value, by_function = make(n_envs, 0), make(n_envs, 0)
+    rng = np.random.default_rng(7)
+    for _ in range(200):
+        greedy = rng.integers(3, size=n_envs)
+        expected = by_value.choose(greedy, epsilon)
+        actions = by_function.choose(lambda greedy=greedy: greedy, epsilon)
+        np.testing.assert_array_equal(actions, expected)
+        np.testing.assert_array_equal(by_function.explored, by_value.explored)
+        dones = rng.random(n_envs) < 0.1
+        by_value.step(expected, dones)
+        by_function.step(actions, dones)
+    np.testing.assert_equal(by_function.state_dict(), by_value.state_dict())
+
+
+@pytest.mark.parametrize("n_envs", [1, 4, 20])
+def test_the_greedy_function_is_called_only_if_somebody_is_greedy(make, n_envs):
+    calls = []
+
+    def greedy():
+        calls.append(1)
+        return np.zeros(n_envs, int)
+
+    explorer = make(n_envs, 0)
+    for _ in range(50):
+        explorer.step(explorer.choose(greedy, 1.0))
+    assert not calls
+    explorer.reset()
+    explorer.choose(greedy, 0.0)
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("n_envs", [1, 20])
+def test_what_the_greedy_function_returns_is_checked(make, n_envs):
+    with pytest.raises(easee.ArgumentError, match="from 0 to 2"):
+        make(n_envs, 0).choose(lambda: np.full(n_envs, 3), 0.0)
+    with pytest.raises(easee.ArgumentError, match="one action for each"):
+        make(n_envs, 0).choose(lambda: np.zeros(n_envs + 1, int), 0.0)
+
+
+def test_one_environment_by_numbers_is_one_by_arrays(make):
+    arrays, numbers = make(1, 0), make(1, 0)
+    rng = np.random.default_rng(7)
+    for _ in range(500):
+        greedy, done = int(rng.integers(3)), bool(rng.random() < 0.1)
+        (action,) = arrays.choose([greedy], 0.5)
+        assert numbers.choose_one(greedy, 0.5) == action
+        assert numbers.explored.tolist() == arrays.explored.tolist()
+        arrays.step([action], [done])
+        numbers.step_one(int(action), done)
+    np.testing.assert_equal(numbers.state_dict(), arrays.state_dict())
+
+
+def test_few_environments_by_numbers_are_those_by_arrays(make):
+    arrays, numbers = make(5, 0), make(5, 0)
+    rng = np.random.default_rng(7)
+    for _ in range(200):
+        greedy, dones = rng.integers(3, size=5), rng.random(5) < 0.1
+        actions = arrays.choose(greedy, 0.5)
+        assert [numbers.choose_one(int(greedy[i]), 0.5, i) for i in range(5)] == actions.tolist()
+        arrays.step(actions, dones)
+        for env in range(5):
+            numbers.step_one(int(actions[env]), bool(dones[env]), env)
+    np.testing.assert_equal(numbers.state_dict(), arrays.state_dict())
+
+
+@pytest.mark.parametrize("n_envs", [1, 4, 20])
+def test_explored_tells_which_actions_are_exploratory(make, n_envs):
+    explorer = make(n_envs, 0)
+    assert explorer.explored.shape == (n_envs,) and not explorer.explored.any()
+    explorer.sample()
+    assert explorer.explored.dtype == bool and explorer.explored.all()
+    explorer.reset()
+    explorer.choose(np.zeros(n_envs, int), 0.0)
+    assert not explorer.explored.any()
+    explorer.choose(np.zeros(n_envs, int), 1.0)
+    assert explorer.explored.all()
+    explorer.sample(mask=[True, True, False])
+    assert explorer.explored.all()
+    explorer.explored[:] = False  # a copy
+    assert explorer.explored.all()
+
+
+def test_explored_is_a_coin_for_every_environment(make):
+    explorer = make(20, 0)
+    flags = []
+    for _ in range(400):
+        actions = explorer.choose(np.full(20, 1), np.repeat([0.2, 0.7], 10))
+        flags.append(explorer.explored)
+        assert (actions[~explorer.explored] == 1).all()
+        explorer.step(actions)
+        explorer.reset()  # no repetition goes on
+    counts = np.sum(flags, axis=0).reshape(2, 10).sum(axis=1)
+    for count, epsilon in zip(counts, (0.2, 0.7), strict=True):
+        assert (
+            chisquare([count, 4000 - count], [4000 * epsilon, 4000 * (1 - epsilon)]).pvalue > 0.001
+        )
+
+
+def test_a_repetition_that_goes_on_is_exploratory():
+    for n_envs in (3, 20):
+        explorer = ZetaExplorer(4, n_envs, seed=0)
+        explorer.repeated[:], explorer.remaining[0] = 2, 5
+        assert explorer.choose(np.zeros(n_envs, int), 0.0)[0] == 2
+        assert explorer.explored.tolist() == [True] + [False] * (n_envs - 1)
+
+
 @pytest.mark.parametrize(
     ("call", "error"),
     [

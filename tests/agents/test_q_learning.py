@@ -6,7 +6,7 @@ import easee
 from easee.agents.q_learning import learn, linear
 from easee.envs import CardinalGrid, RotationGrid
 from easee.envs.doorkey import DoorKey
-from easee.envs.table import Table, as_state, tabulate
+from easee.envs.table import Table, tabulate
 
 STRAIGHT = easee.compile(easee.inverse("left", "right"), 4)
 
@@ -68,7 +68,7 @@ def short_grid(size=5, steps=10):
 def test_same_seed_same_run(ties):
     def run(seed):
         explorer = easee.Explorer(STRAIGHT, seed=seed)
-        return learn(corridor(), explorer, episodes=30, epsilon=0.3, ties=ties, seed=seed)
+        return learn(corridor(), explorer, episodes=30, epsilon=0.7, ties=ties, seed=seed)
 
     one, same, other = run(0), run(0), run(1)
     np.testing.assert_array_equal(one.lengths, same.lengths)
@@ -119,7 +119,7 @@ def test_a_grid_and_its_table_are_the_same_to_it():
 
     env = Goal(short_grid(4, 60))
     plain = tabulate(CardinalGrid(4))
-    corner = plain.successors == as_state(plain, [0, 0])
+    corner = plain.successors == plain.number([0, 0])
     goal = Table(plain.states, plain.successors, corner.astype(float), corner, 60)
     options = {"episodes": 40, "epsilon": 0.3, "seed": 2}
     stepped, tabulated = (
@@ -233,9 +233,9 @@ def test_a_table_keeps_the_time_limit_of_a_wrapper():
 def test_states_have_numbers():
     found = tabulate(RotationGrid(5))
     assert len(found) == 100 and found.states[0].tolist() == [2, 2, 0]
-    assert as_state(found, [2, 2, 0]) == 0
+    assert found.number([2, 2, 0]) == 0
     with pytest.raises(easee.ArgumentError, match=r"\[9, 9, 0\] cannot be reached"):
-        as_state(found, [9, 9, 0])
+        found.number([9, 9, 0])
 
 
 def test_only_environments_with_a_state_can_be_tabulated():

@@ -279,12 +279,13 @@ def test_the_node_follows_what_was_really_done():
 
 @pytest.mark.parametrize("sticky", [True, False])
 def test_the_node_follows_the_step_after_which_a_callback_stops(sticky):
-    env = DummyVecEnv([lambda: Sticky(Line(8)) if sticky else Line(8)])
-    model = small(env, STRAIGHT)
-    record = Record(stop=11)
+    env = DummyVecEnv([lambda: Sticky(Line(8)) if sticky else Line(8)] * 8)
+    model = small(env, COMMUTING)
+    record = Record(stop=3)
     model.learn(100, callback=[record])
-    assert len(record.actions) == 11 and model.explorer.nodes.any()
-    assert_followed(model, record, STRAIGHT.graph)
+    assert len(record.actions) == 3 and model.explorer.nodes.any()
+    assert (record.actions[-1] != record.locals["actions"]).any() == sticky
+    assert_followed(model, record, COMMUTING.graph)
 
 
 def test_learning_anew_starts_at_the_empty_word():

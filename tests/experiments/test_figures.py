@@ -1,13 +1,20 @@
 """Every figure has one cheap run here, with the numbers that are expected of it."""
 
+from pathlib import Path
+
 import pytest
 
-from easee.experiments import depth, fig3, walking
+import easee
+from easee.experiments import depth, doorkey, dqn, fig3, walking
+from easee.experiments.curves import summary
 from easee.experiments.harness import run_missing
 from easee.experiments.registry import FIGURES
-from easee.experiments.runs import Run
+from easee.experiments.runs import Row, Run
+from easee.experiments.store import Store
 
 pytest.importorskip("matplotlib")
+
+RESULTS = Path(__file__).parents[2] / "results"
 
 
 @pytest.fixture(scope="module")
@@ -65,20 +72,67 @@ def test_deep_graphs_beat_the_rivals(tmp_path):
     assert rotation["easee-last/30"].value > rotation["easee/30"].value
 
 
-@pytest.mark.parametrize("name", FIGURES)
+# What is run of the figures that are too long to be run in a test.
+FEW = {
+    "depth": ["CardinalGrid/uniform", "RotationGrid/uniform", "CardinalGrid/easee/6"],
+    "doorkey": ["uniform", "easee/4/random", "easee/4/explore"],
+    "sensitivity": ["uniform@0.1/0.1", "easee/6/random@0.1/0.1", "easee/6/explore@0.1/0.1"]
+    + ["zeta/random@0.1/0.1"],
+}
+SHORT = {"catcher": 600, "freeway": 2100, "boxing": 1800, "carnival": 800}  # at least an episode
+
+
+@pytest.mark.parametrize("name", [n for n in FIGURES if n not in SHORT])
 def test_every_figure_can_be_drawn_and_tabled(name, tmp_path):
     figure = FIGURES[name]
-    rows = run_missing(figure, tmp_path, seeds=1, jobs=1) if name != "depth" else few(tmp_path)
-    paths = figure.plot(rows, tmp_path)
+    rows = run_missing(figure, tmp_path, seeds=1, arms=FEW.get(name), jobs=1)
+    check_output(figure, rows, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SHORT)
+def test_every_deep_figure_trains_for_real(name, tmp_path):
+    figure = FIGURES[name].with_steps(SHORT[name])
+    arms = None if name == "catcher" else ["easee"]
+    rows = run_missing(figure, tmp_path, seeds=1, arms=arms, jobs=1)
+    assert "instead of" in figure.reduced
+    check_output(figure, rows, tmp_path)
+
+
+def check_output(figure, rows, folder):
+    paths = figure.plot(rows, folder)
     assert paths and all(path.stat().st_size > 10_000 for path in paths)
     header, *lines = figure.table(rows)
     assert lines and all(len(line) == len(header) for line in lines)
 
 
-def few(folder):
-    arms = ["CardinalGrid/uniform", "RotationGrid/uniform", "CardinalGrid/easee/6"]
-    arms += ["RotationGrid/easee/6"]
-    return run_missing(FIGURES["depth"], folder, seeds=1, arms=arms, jobs=1)
+def test_doorkey_is_reproduced_from_its_seed():
+    committed = Store(FIGURES["doorkey"], RESULTS / "doorkey").read().rows
+    run = next(r for r in doorkey.runs(8) if r.key == ("easee/6/explore", 7))
+    rows = FIGURES["doorkey"].rows(run, doorkey.measure(run))
+    assert rows == [row for row in committed if (row.arm, row.seed) == run.key]
+
+
+def test_a_figure_without_steps_says_so():
+    with pytest.raises(easee.ArgumentError, match="leave out --steps"):
+        FIGURES["fig3"].with_steps(10)
+
+
+def test_the_paper_s_hyperparameters_scale_with_the_steps():
+    full, short = (dqn.hyperparameters(dqn.CATCHER, steps) for steps in (300_000, 30_000))
+    assert full["learning_starts"] == 50_000 and short["learning_starts"] == 5_000
+    assert full["buffer_size"] == 10_000 and full["train_freq"] == 4
+    assert full["target_update_interval"] == 1000 and full["exploration_fraction"] == 0.2
+
+
+def test_probability_of_improvement_is_against_the_baseline():
+    rows = [
+        Row("f", arm, s, 10, "reward", value + s)
+        for arm, value in (("a", 0), ("b", 9))
+        for s in range(3)
+    ]
+    lines = summary(rows, {"a": "A", "b": "B"}, baseline="a", after=0, what="reward")
+    assert [line[3] for line in lines[1:]] == ["-", "1.00 [1.00, 1.00]"]
 
 
 def test_arms_share_no_random_numbers():

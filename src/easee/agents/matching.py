@@ -45,8 +45,10 @@ def fitted(
             f"found {type(explorer).__name__}, which has no {', '.join(missing)}"
         )
     policy = getattr(explorer, "policy", None)
-    known = policy.graph.actions if isinstance(policy, ExplorationPolicy) else explorer.n_actions
-    check_actions(known, n_actions, names)
+    ours: Sequence[str] | int = int(explorer.n_actions)
+    if isinstance(policy, ExplorationPolicy):
+        ours = policy.graph.actions
+    check_actions(ours, n_actions, names)
     if explorer.n_envs != n_envs:
         raise ArgumentError(
             f"the explorer is for {explorer.n_envs} environments, found {n_envs}: give the policy "

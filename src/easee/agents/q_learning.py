@@ -98,6 +98,7 @@ def learn(
     >>> learn(env, UniformExplorer(4, seed=0), episodes=3).lengths
     array([10, 10, 10])
     """
+    seed = checked_count(seed, "seed", least=0)
     world: World = _TableWorld(env) if isinstance(env, Table) else _EnvWorld(env, seed)
     _check(world, explorer, ties)
     rate = checked_share(learning_rate, "learning_rate")
@@ -105,7 +106,7 @@ def learn(
     greedy = _first if ties == "first" else _Random(seed, undecided=ties == "explore")
     learner = _Learner(world, explorer, greedy, rate, checked_share(discount, "discount"))
     total = checked_count(episodes, "episodes")
-    history = [learner.episode(float(schedule(i / total))) for i in range(total)]
+    history = [learner.episode(checked_share(schedule(i / total), "epsilon")) for i in range(total)]
     values = {world.name(s): row for s, row in learner.rows.items()}
     rewards, lengths = zip(*history, strict=True)
     return Learned(np.array(rewards), np.array(lengths), values)

@@ -61,6 +61,11 @@ class ExplorerMixin(OffPolicyAlgorithm):
 
     def __init_subclass__(cls) -> None:
         """Show the algorithm's arguments and the new one in the signature."""
+        if "__init__" in cls.__dict__:  # it shows its own
+            signature = inspect.signature(cls.__init__)
+            parameters = list(signature.parameters.values())[1:]
+            cls.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+            return
         algorithm = next(c for c in cls.__mro__ if not issubclass(c, ExplorerMixin))
         signature = inspect.signature(algorithm)
         new = inspect.signature(ExplorerMixin.__init__).parameters["explorer"]
@@ -89,10 +94,14 @@ class ExplorerMixin(OffPolicyAlgorithm):
             self._explorer = self._fitted(given)
         elif self._explorer is not None:
             self._explorer = _unchanged(self._explorer, self.n_envs)
+            self._fitted(self._explorer)
 
-    def _fitted(self, explorer: ExplorationPolicy | BaseExplorer) -> BaseExplorer:
+    def _fitted(
+        self, explorer: ExplorationPolicy | BaseExplorer, env: VecEnv | None = None
+    ) -> BaseExplorer:
+        """Return the explorer for these environments, by default the present ones, or refuse."""
         n_actions = int(self.action_space.n)  # type: ignore[attr-defined]
-        names = _action_names(self.env)
+        names = _action_names(env or self.env)
         return fitted(
             explorer, n_envs=self.n_envs, n_actions=n_actions, names=names, seed=self.seed
         )
@@ -105,6 +114,7 @@ class ExplorerMixin(OffPolicyAlgorithm):
     @explorer.setter
     def explorer(self, explorer: ExplorationPolicy | BaseExplorer | None) -> None:
         self._explorer = None if explorer is None else self._fitted(explorer)
+        self._tally = Tally()
 
     # --- training -----------------------------------------------------------------------------
 
@@ -198,7 +208,10 @@ class ExplorerMixin(OffPolicyAlgorithm):
         found = env.num_envs if isinstance(env, VecEnv) else 1
         if self._explorer is not None and found != self.n_envs:
             raise _count_changed(self.n_envs, found)
-        super().set_env(env, force_reset)
+        wrapped = self._wrap_env(env, self.verbose)
+        if self._explorer is not None:
+            self._fitted(self._explorer, wrapped)
+        super().set_env(wrapped, force_reset)
 
     def save(self, path: Any, exclude: Any = None, include: Any = None) -> None:
         """Save the model with its explorer: policy, nodes and generator."""
@@ -315,6 +328,8 @@ def _unchanged(explorer: BaseExplorer, n_envs: int) -> BaseExplorer:
 
 def _continued(saved: BaseExplorer, given: BaseExplorer) -> BaseExplorer:
     """Let a new explorer go on from a saved one: only if both follow the same policy."""
+    if not (hasattr(saved, "state_dict") and hasattr(given, "state_dict")):
+        return given  # there is nothing to go on from
     state = saved.state_dict()
     if given.state_dict().get("policy") != state.get("policy"):
         raise ArgumentError(

@@ -57,7 +57,7 @@ class FlatActions(gym.ActionWrapper[Any, np.int64, NDArray[np.int64]]):
 
     def action(self, action: np.int64 | int) -> NDArray[np.int64]:
         """Return the choices of all factors."""
-        chosen: NDArray[np.int64] = self._actions[action]
+        chosen: NDArray[np.int64] = self._actions[action].copy()
         return chosen
 
 
@@ -101,5 +101,5 @@ def read_names(
         names = call("get_action_meanings")
     elif has("actions"):  # MiniGrid's
         names = getattr(get("actions"), "__members__", ())
-    found = tuple(str(name) for name in names)
+    found = tuple(map(str, names)) if isinstance(names, Iterable) else ()
     return found if len(found) == getattr(space, "n", None) else None

@@ -56,6 +56,11 @@ class Catcher(gym.Env[Image, np.int64]):
         self.observation_space = spaces.Box(0, 255, (self.height, self.width, 1), np.uint8)
         self.action_space = spaces.Discrete(2)
         self.columns = reachable_columns(self.width, self.height)
+        if not len(self.columns):
+            raise ArgumentError(
+                f"no ball can be caught in a field of width {self.width} and height {self.height}: "
+                "choose a width of at least 2"
+            )
         self.ball = self.paddle = self.width // 2
         self.row = 0
 

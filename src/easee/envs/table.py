@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from easee.errors import ArgumentError, ArgumentTypeError
 
 MOST_STATES = 1_000_000
+HARMLESS = (gym.wrappers.OrderEnforcing, gym.wrappers.PassiveEnvChecker)
 
 
 class Placeable(Protocol):
@@ -42,6 +43,13 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.states)
+
+    def number(self, state: ArrayLike) -> int:
+        """Return the number of one of the environment's states."""
+        found = np.flatnonzero((self.states == np.asarray(state)).all(axis=1))
+        if not len(found):
+            raise ArgumentError(f"{np.asarray(state).tolist()} cannot be reached")
+        return int(found[0])
 
 
 def tabulate(env: gym.Env[Any, Any], *, seed: int | None = None) -> Table:
@@ -94,14 +102,14 @@ def _placeable(env: gym.Env[Any, Any]) -> Placeable:
 
 def _limit(env: gym.Env[Any, Any]) -> int:
     """Return the smallest limit of steps that the environment or a wrapper sets."""
-    own = getattr(env.unwrapped, "max_steps", None)
-    spec = env.spec.max_episode_steps if env.spec is not None else None
-    return min((limit for limit in (own, spec) if limit is not None), default=0)
-
-
-def as_state(table: Table, state: ArrayLike) -> int:
-    """Return the number of a state."""
-    found = np.flatnonzero((table.states == np.asarray(state)).all(axis=1))
-    if not len(found):
-        raise ArgumentError(f"{np.asarray(state).tolist()} cannot be reached")
-    return int(found[0])
+    limits = [getattr(env.unwrapped, "max_steps", None)]
+    while isinstance(env, gym.Wrapper):
+        if isinstance(env, gym.wrappers.TimeLimit):
+            limits.append(env._max_episode_steps)
+        elif not isinstance(env, HARMLESS):
+            raise ArgumentTypeError(
+                f"expected an environment without wrappers that change it, found {env}: a table is "
+                "made of what is inside"
+            )
+        env = env.env
+    return min((limit for limit in limits if limit is not None), default=0)

@@ -183,7 +183,8 @@ def make_figure(task: Task, title: str, *, steps: int, seeds: int, folder: str =
     reduced = _reduction(task, steps, seeds)
 
     def table(rows: list[Row]) -> list[list[str]]:
-        after = round(0.9 * steps)
+        # A short run may have no episode that ended in its last tenth: then the last one counts.
+        after = min(round(0.9 * steps), max(row.step for row in rows) - 1)
         what = "mean reward, last tenth"
         return summary(rows, labels(task), baseline="uniform", after=after, what=what)
 

@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+
+import easee
+from easee import priors
+from easee.agents.sb3_vector import VectorAdapter
+from easee.envs.atari import GAMES, Atari, single
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_actions_are_those_of_the_prior_in_the_same_order(game):
+    names = [name.upper() for name in priors.get(game).actions]
+    assert list(Atari(game).action_names) == names
+
+
+def test_observations_are_stacks_of_four_grey_frames():
+    env = Atari("freeway", num_envs=2)
+    first, _ = env.reset(seed=0)
+    second = env.step(np.array([1, 1]))[0]
+    assert first.shape == (2, 4, 84, 84) and first.dtype == np.uint8
+    np.testing.assert_array_equal(second[:, :3], first[:, 1:])
+
+
+def test_the_same_seed_gives_the_same_game():
+    def play(seed):
+        env, rng = Atari("boxing"), np.random.default_rng(0)
+        frames = [env.reset(seed=seed)[0]]
+        frames += [env.step(rng.integers(18, size=1))[0] for _ in range(60)]
+        return np.array(frames)
+
+    np.testing.assert_array_equal(play(1), play(1))
+    assert (play(1) != play(2)).any()  # another number of no-ops
+
+
+def test_without_sticky_actions_the_game_repeats_itself():
+    env = single("freeway", frameskip=4)
+    ale = env.unwrapped.ale
+    assert ale.getFloat("repeat_action_probability") == 0.0
+    env.reset(seed=0)
+    state = ale.cloneState()
+    screens = []
+    for _ in range(2):
+        ale.restoreState(state)
+        for _ in range(30):
+            frame = env.step(1)[0]
+        screens.append(frame)
+    np.testing.assert_array_equal(*screens)
+
+
+def test_rewards_are_clipped_and_scores_are_not():
+    env = Atari("carnival", max_frames=2400)
+    env.reset(seed=0)
+    rng = np.random.default_rng(0)
+    clipped, steps, done = 0.0, 0, False
+    while not done:
+        _, reward, terminated, truncated, info = env.step(rng.integers(5, size=1))
+        assert reward[0] in (-1.0, 0.0, 1.0)
+        clipped += reward[0]
+        steps += 1
+        done = bool(terminated[0] or truncated[0])
+    assert info["episode"]["r"][0] > clipped > 0
+    assert info["episode"]["l"][0] == steps <= 600
+    assert info["final_obs"].shape == (1, 4, 84, 84)
+
+
+def test_carnival_has_no_noop_for_anybody():
+    assert "NOOP" not in Atari("carnival").action_names
+
+
+def test_an_unknown_game_suggests_the_nearest():
+    with pytest.raises(easee.ArgumentError, match="freeway"):
+        Atari("freway")
+
+
+def test_the_adapter_reports_the_end_of_an_episode():
+    envs = VectorAdapter(Atari("freeway", num_envs=2, max_frames=400))
+    envs.seed(0)
+    envs.reset()
+    ends = []
+    for _ in range(101):
+        last = envs.step(np.array([1, 2]))
+        ends += [info for info in last[3] if info]
+    assert len(ends) == 2
+    for info in ends:
+        assert info["TimeLimit.truncated"]
+        assert info["terminal_observation"].shape == (4, 84, 84)
+        assert info["episode"]["l"] == 100
+
+
+def test_the_adapter_wants_same_step_autoreset():
+    import gymnasium as gym
+
+    with pytest.raises(easee.ArgumentError, match="SAME_STEP"):
+        VectorAdapter(gym.make_vec("CartPole-v1", 2, "sync"))

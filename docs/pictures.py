@@ -1,0 +1,47 @@
+"""The paper's Figures 5 and 6: what DoorKey and Freeway look like, drawn by their own renderers.
+
+python docs/pictures.py
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+
+from easee.envs.atari import single
+from easee.envs.catcher import Catcher
+from easee.envs.doorkey import DoorKey
+
+IMAGES = Path(__file__).parent / "images"
+
+
+def main() -> None:
+    """Draw DoorKey, Catcher and Freeway side by side."""
+    doorkey = DoorKey(render_mode="rgb_array")
+    catcher = Catcher(render_mode="rgb_array")
+    freeway = single("freeway", render_mode="rgb_array")
+    for env in (doorkey, catcher, freeway):
+        env.reset(seed=3)
+    for _ in range(12):
+        catcher.step(0)
+    for _ in range(60):
+        freeway.step(1)
+    images = {
+        "DoorKey (MiniGrid)": doorkey.render(),
+        "Catcher": catcher.render(),
+        "Freeway (Atari)": freeway.render(),
+    }
+    ratios = [image.shape[1] / image.shape[0] for image in images.values()]
+    figure, panels = plt.subplots(
+        1, 3, figsize=(12, 3.6), width_ratios=ratios, layout="constrained"
+    )
+    for axes, (title, image) in zip(panels, images.items(), strict=True):
+        axes.imshow(image)
+        axes.set_title(title, fontsize=10)
+        axes.set_axis_off()
+    figure.savefig(IMAGES / "environments.png", dpi=110)
+
+
+if __name__ == "__main__":
+    main()

@@ -5,7 +5,8 @@ import pytest
 from gymnasium import spaces
 
 import easee
-from easee.envs import CardinalGrid, Catcher, FlatActions, RotationGrid, action_names
+from easee.action_names import action_names
+from easee.envs import CardinalGrid, Catcher, FlatActions, RotationGrid
 from easee.envs.doorkey import DoorKey
 
 gym.register_envs(ale_py)

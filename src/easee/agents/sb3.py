@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from easee.agents.matching import check_space, fitted
-from easee.envs.actions import read_names
+from easee.action_names import read_names
 from easee.errors import ArgumentError, MissingExtraError
 from easee.explorer import Explorer
 from easee.explorer_base import BaseExplorer

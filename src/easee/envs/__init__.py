@@ -6,8 +6,8 @@
 
 import gymnasium as gym
 
-from easee.envs.actions import FlatActions, action_names
 from easee.envs.catcher import Catcher
+from easee.envs.flat_actions import FlatActions
 from easee.envs.grids import CardinalGrid, RotationGrid
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "Catcher",
     "FlatActions",
     "RotationGrid",
-    "action_names",
     "register",
 ]
 

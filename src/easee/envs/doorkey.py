@@ -7,6 +7,7 @@ however long it took. The rooms are those of the paper, 12 x 17 and 4 x 17.
 
 from __future__ import annotations
 
+from copy import copy, deepcopy
 from typing import Any
 
 import numpy as np
@@ -110,6 +111,14 @@ class DoorKey(MiniGridEnv):  # type: ignore[misc]
     def gen_obs(self) -> State:
         """Return the state instead of MiniGrid's partial view."""
         return self.state
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> DoorKey:
+        """Copy what can change: the agent, the door, and which cells hold what."""
+        twin = copy(self)
+        twin.grid, twin.door = copy(self.grid), copy(self.door)
+        twin.grid.grid = [twin.door if cell is self.door else cell for cell in self.grid.grid]
+        twin._np_random = deepcopy(self._np_random, memo)
+        return twin
 
     @property
     def state(self) -> State:

@@ -1,0 +1,1 @@
+"""Looking into an environment: putting it back, comparing what comes out, choosing states."""

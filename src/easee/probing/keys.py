@@ -1,0 +1,99 @@
+"""What is compared: observations, or a state that a function reads from the environment."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+StateOf = Callable[[gym.Env[Any, Any]], Hashable]
+OBSERVATION = "observations"
+
+
+def digest(observation: Any) -> bytes:
+    """Return what tells one observation from another, whatever it is made of.
+
+    >>> digest({"image": np.zeros(3)}) == digest({"image": np.zeros(3)})
+    True
+    """
+    found = hashlib.blake2b(digest_size=16)
+    for path, value in leaves(observation):
+        found.update(path.encode() + b"=")
+        if isinstance(value, np.ndarray):
+            found.update(f"{value.dtype}{value.shape}".encode())
+            found.update(np.ascontiguousarray(value).tobytes())
+        else:
+            found.update(repr(value).encode())
+    return found.digest()
+
+
+def leaves(observation: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the arrays and plain values that an observation is made of, with where they are."""
+    if isinstance(observation, Mapping):
+        for key in sorted(observation, key=str):
+            yield from leaves(observation[key], f"{path}[{key!r}]")
+    elif isinstance(observation, tuple | list):
+        for i, part in enumerate(observation):
+            yield from leaves(part, f"{path}[{i}]")
+    elif isinstance(observation, np.generic):
+        yield path, np.asarray(observation)
+    else:
+        yield path, observation
+
+
+def numbers(observation: Any) -> dict[str, float]:
+    """Return every number of an observation by where it is.
+
+    >>> numbers({"time": 3, "place": np.array([1.0, 2.0])})
+    {"['place'][0]": 1.0, "['place'][1]": 2.0, "['time']": 3.0}
+    """
+    found: dict[str, float] = {}
+    for path, value in leaves(observation):
+        if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+            names = [path] if value.ndim == 0 else [f"{path}[{i}]" for i in range(value.size)]
+            found |= dict(zip(names, value.ravel().astype(float).tolist(), strict=True))
+        elif isinstance(value, int | float):
+            found[path] = float(value)
+    return found
+
+
+def counters(walks: Sequence[Sequence[Any]]) -> list[str]:
+    """Return the fields that count steps: the same whatever was done, and different at each step.
+
+    Args:
+        walks: observations of several walks from the same start, all of the same length, that
+            took different actions.
+
+    >>> counters([[{"t": 0, "x": 0}, {"t": 1, "x": 1}], [{"t": 0, "x": 0}, {"t": 1, "x": -1}]])
+    ["['t']"]
+    """
+    tables = [[numbers(observation) for observation in walk] for walk in walks]
+    fields = tables[0][0]
+    return [field for field in fields if _counts([[o.get(field) for o in w] for w in tables])]
+
+
+def _counts(columns: list[list[float | None]]) -> bool:
+    same = all(column == columns[0] for column in columns)
+    return same and None not in columns[0] and len(set(columns[0])) == len(columns[0])
+
+
+def minigrid_state(env: gym.Env[Any, Any]) -> Hashable:
+    """Return MiniGrid's whole state: grid, agent, and what it carries."""
+    world: Any = env.unwrapped
+    carried = world.carrying.encode() if world.carrying is not None else None
+    place = tuple(int(x) for x in world.agent_pos)
+    return world.grid.encode().tobytes(), place, int(world.agent_dir), carried
+
+
+def ram_state(*places: int) -> StateOf:
+    """Return a function that reads some bytes of an Atari game's memory, or all of it."""
+
+    def read(env: gym.Env[Any, Any]) -> Hashable:
+        world: Any = env.unwrapped
+        memory = world.ale.getRAM()
+        return bytes(memory[list(places)] if places else memory)
+
+    return read

@@ -1,0 +1,266 @@
+"""An environment that can be put back: go somewhere, try a word, try another from the same place.
+
+There are three ways, tried in this order: the environment's own clone (Atari games have one), a deep
+copy, and starting over from the same seed with the same actions.
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from easee.action_names import action_names
+from easee.errors import ArgumentTypeError, EaseeError
+from easee.probing.keys import OBSERVATION, StateOf, digest
+
+Env = gym.Env[Any, Any]
+CHECKS = (gym.wrappers.OrderEnforcing, gym.wrappers.PassiveEnvChecker)
+
+
+class ProbeError(EaseeError, ValueError):
+    """An environment cannot be looked into."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an environment is.
+
+    Attributes:
+        token: what its kind of probe needs to go back there.
+        key: what is compared, with whether the episode ended.
+        observation: the last one.
+        terminated: whether the episode ended.
+        truncated: whether it was cut off, so that what would have come is unknown.
+    """
+
+    token: Any
+    key: Hashable
+    observation: Any
+    terminated: bool = False
+    truncated: bool = False
+
+
+class Probe(ABC):
+    """Takes words of actions from places, and counts the steps.
+
+    Args:
+        env: with discrete actions.
+        state: reads what is compared; by default it is the observation.
+    """
+
+    kind: str
+
+    def __init__(self, env: Env, state: StateOf | None = None) -> None:
+        self.env = env
+        self.state = state
+        self.steps = 0
+        self.n_actions = int(env.action_space.n)  # type: ignore[attr-defined]
+
+    @property
+    def compares(self) -> str:
+        """What is compared, in a word or two."""
+        return OBSERVATION if self.state is None else "states read by the function given"
+
+    def reset(self, seed: int | None) -> Place:
+        """Start an episode; without a seed, with one that is made up."""
+        seed = int(np.random.default_rng().integers(2**31)) if seed is None else seed
+        observation, _ = self.env.reset(seed=seed)
+        return replace(self._place(self.env, observation), token=self._first_token(seed))
+
+    def after(self, place: Place, word: Iterable[int], *, fresh: int | None = None) -> Place:
+        """Return where a word leads from a place; the place stays what it is.
+
+        Args:
+            place: where to start; one that ended stays where it is.
+            word: actions. It stops where the episode ends.
+            fresh: a seed for the environment's own randomness, which otherwise repeats itself.
+        """
+        return self.walk(place, word, fresh=fresh)[-1]
+
+    def walk(self, place: Place, word: Iterable[int], *, fresh: int | None = None) -> list[Place]:
+        """Return the places along a word, the first included. Only the last can be gone back to."""
+        env = self._go(place, fresh)
+        places, taken = [replace(place, token=None)], []
+        for action in word:
+            if places[-1].terminated or places[-1].truncated:
+                break
+            observation, _, terminated, truncated, _ = env.step(action)
+            self.steps += 1
+            taken.append(action)
+            places.append(self._place(env, observation, bool(terminated), bool(truncated)))
+        places[-1] = replace(places[-1], token=self._token(env, place, tuple(taken)))
+        return places
+
+    def picture(self, place: Place) -> Any:
+        """Return what the environment renders at a place, or None."""
+        if self.env.render_mode not in ("rgb_array", "ansi"):
+            return None
+        return self._go(place, None).render()
+
+    @abstractmethod
+    def _first_token(self, seed: int) -> Any:
+        """Return the token of the episode that has just begun."""
+
+    @abstractmethod
+    def _go(self, place: Place, fresh: int | None) -> Env:
+        """Return an environment that is at a place and may be stepped."""
+
+    @abstractmethod
+    def _token(self, env: Env, place: Place, taken: tuple[int, ...]) -> Any:
+        """Return the token of where an environment is, some actions after a place."""
+
+    def _place(
+        self, env: Env, observation: Any, terminated: bool = False, truncated: bool = False
+    ) -> Place:
+        found = digest(observation) if self.state is None else self.state(env)
+        return Place(None, (found, terminated), observation, terminated, truncated)
+
+
+class CopyingProbe(Probe):
+    """Deep copies: a token is a copy of the environment."""
+
+    kind = "deep copies of the environment"
+
+    def _first_token(self, seed: int) -> Env:
+        return _copied(self.env)
+
+    def _go(self, place: Place, fresh: int | None) -> Env:
+        env = _copied(place.token)
+        if fresh is not None:
+            env.unwrapped.np_random = np.random.default_rng(fresh)
+        return env
+
+    def _token(self, env: Env, place: Place, taken: tuple[int, ...]) -> Env:
+        return env
+
+
+class CloningProbe(Probe):
+    """The environment's own clone, and copies of what its wrappers remember."""
+
+    kind = "the environment's own clones"
+
+    def _first_token(self, seed: int) -> Any:
+        world: Any = self.env.unwrapped
+        # With and without the emulator's random numbers: fresh ones go on from where they are.
+        states = [world.clone_state(include_rng=rng) for rng in (False, True)]
+        return states, [_remembered(wrapper) for wrapper in _wrappers(self.env)]
+
+    def _go(self, place: Place, fresh: int | None) -> Env:
+        states, memories = place.token
+        world: Any = self.env.unwrapped
+        world.restore_state(states[fresh is None])
+        for wrapper, memory in zip(_wrappers(self.env), memories, strict=True):
+            wrapper.__dict__.update(copy.deepcopy(memory))
+        return self.env
+
+    def _token(self, env: Env, place: Place, taken: tuple[int, ...]) -> Any:
+        return self._first_token(0)
+
+
+class ReplayingProbe(Probe):
+    """Starting over: a token is a seed and the actions since."""
+
+    kind = "starting over with the same seed and actions"
+
+    def _first_token(self, seed: int) -> Any:
+        return seed, ()
+
+    def _go(self, place: Place, fresh: int | None) -> Env:
+        seed, actions = place.token
+        self.env.reset(seed=seed)
+        for action in actions:
+            self.env.step(action)
+        self.steps += len(actions)
+        return self.env
+
+    def _token(self, env: Env, place: Place, taken: tuple[int, ...]) -> Any:
+        seed, actions = place.token
+        return seed, (*actions, *taken)
+
+
+def make_probe(env: Env, state: StateOf | None = None, *, seed: int = 0) -> Probe:
+    """Return the first kind of probe that works for an environment.
+
+    Raises:
+        ArgumentTypeError: its actions are not discrete.
+        ProbeError: it can be put back in none of the three ways.
+    """
+    if not isinstance(env, gym.Env):
+        raise ArgumentTypeError(f"expected a Gymnasium environment, found {type(env).__name__}")
+    if not isinstance(env.action_space, gym.spaces.Discrete) or env.action_space.start != 0:
+        raise ArgumentTypeError(
+            f"expected actions Discrete(n) from 0 on, found {env.action_space}: words are made of a "
+            "list of actions (easee.envs.FlatActions makes one of MultiDiscrete)"
+        )
+    env = _bare(env)
+    kinds: list[type[Probe]] = [CopyingProbe, ReplayingProbe]
+    if hasattr(env.unwrapped, "clone_state") and hasattr(env.unwrapped, "restore_state"):
+        kinds.insert(0, CloningProbe)
+    reasons = []
+    for kind in kinds:
+        probe = kind(env, state)
+        try:
+            _check_repeats(probe, seed)
+        except (TypeError, AttributeError, ValueError, RuntimeError, NotImplementedError) as error:
+            reasons.append(f"{kind.kind}: {error}")
+        else:
+            probe.steps = 0
+            return probe
+    raise ProbeError("this environment cannot be put back. Tried " + "; ".join(reasons))
+
+
+def _check_repeats(probe: Probe, seed: int) -> None:
+    """Go twice to the same places, by the same actions."""
+    rng = np.random.default_rng(seed)
+    place = probe.reset(seed)
+    for _ in range(3):
+        word = rng.integers(probe.n_actions, size=4).tolist()
+        one, two = probe.after(place, word), probe.after(place, word)
+        if one.key != two.key:
+            raise ValueError("the same actions from the same place came out differently")
+        place = two if not (two.terminated or two.truncated) else probe.reset(seed)
+
+
+def names_of(env: Env) -> tuple[str, ...]:
+    """Return the names of an environment's actions; numbers where it has none."""
+    known = action_names(env)
+    return known or tuple(str(i) for i in range(int(env.action_space.n)))  # type: ignore[attr-defined]
+
+
+def _copied(env: Env) -> Env:
+    """Return a deep copy that shares what never changes: spaces and specifications."""
+    shared: dict[int, Any] = {}
+    for layer in [*_wrappers(env), env.unwrapped]:
+        for name in ("action_space", "observation_space", "metadata", "spec", "cached_spec"):
+            for value in (layer.__dict__.get(name), layer.__dict__.get(f"_{name}")):
+                shared[id(value)] = value
+    return copy.deepcopy(env, shared)
+
+
+def _bare(env: Env) -> Env:
+    """Return an environment without the wrappers that only check how it is used."""
+    if isinstance(env, CHECKS):
+        return _bare(env.env)
+    if isinstance(env, gym.Wrapper) and isinstance(env.env, CHECKS):
+        twin = copy.copy(env)
+        twin.env = _bare(env.env)
+        return twin
+    return env
+
+
+def _wrappers(env: Env) -> list[gym.Wrapper[Any, Any, Any, Any]]:
+    found = []
+    while isinstance(env, gym.Wrapper):
+        found.append(env)
+        env = env.env
+    return found
+
+
+def _remembered(wrapper: gym.Wrapper[Any, Any, Any, Any]) -> dict[str, Any]:
+    return copy.deepcopy({k: v for k, v in wrapper.__dict__.items() if k not in ("env", "spec")})

@@ -12,6 +12,7 @@
 """
 
 from easee import priors
+from easee.discovery import Discovery, discover
 from easee.equivalences import (
     Equivalences,
     commute,
@@ -40,6 +41,7 @@ from easee.flow import duality_gap
 from easee.graph import LocalGraph, unroll
 from easee.policy import ExplorationPolicy, balance, compile
 from easee.rivals import TabuExplorer, UniformExplorer, ZetaExplorer
+from easee.verification import Verification, verify
 
 __version__ = "0.1.0"
 
@@ -48,6 +50,7 @@ __all__ = [
     "ArgumentTypeError",
     "BaseExplorer",
     "ConvergenceError",
+    "Discovery",
     "EaseeError",
     "Equivalences",
     "ExplorationPolicy",
@@ -60,6 +63,7 @@ __all__ = [
     "TabuExplorer",
     "UniformExplorer",
     "UnknownActionError",
+    "Verification",
     "WriteError",
     "ZetaExplorer",
     "balance",
@@ -67,6 +71,7 @@ __all__ = [
     "commute_all",
     "compile",
     "decompose",
+    "discover",
     "duality_gap",
     "idempotent",
     "inverse",
@@ -74,4 +79,5 @@ __all__ = [
     "power",
     "priors",
     "unroll",
+    "verify",
 ]

@@ -1,4 +1,4 @@
-"""The command line: easee compile | draw | priors | list | run | plot."""
+"""The command line: easee compile | verify | discover | draw | priors | list | run | plot."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import io
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 import typer
 from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from easee import __version__, priors
@@ -261,6 +262,127 @@ def list_priors(
         says = priors.describe(known)
         table.add_row(known, str(len(omega.actions)), str(len(omega)), says)
     out.print(table)
+
+
+# --- environments: imported only when asked for ---------------------------------------------------
+
+EnvId = Annotated[str, typer.Option("--env", help="A registered Gymnasium id.")]
+EnvOptions = Annotated[
+    list[str] | None, typer.Option("--option", help="NAME=VALUE for the environment; repeatable.")
+]
+StateName = Annotated[
+    str,
+    typer.Option(
+        "--state",
+        help="What is compared: observation, minigrid (its whole state), ram, ram:14,16 (bytes of "
+        "an Atari game's memory), or auto (minigrid for MiniGrid, else observation).",
+    ),
+]
+States = Annotated[int, typer.Option(help="In how many states words are tried.")]
+SeedOption = Annotated[int, typer.Option(help="Of everything that is random here.")]
+
+
+@app.command("verify")
+def verify_command(
+    prior: Prior,
+    env: EnvId,
+    states: States = 200,
+    state: StateName = "auto",
+    seed: SeedOption = 0,
+    rename: Annotated[
+        list[str] | None, typer.Option(help="PRIOR_ACTION=ENV_ACTION where names differ.")
+    ] = None,
+    option: EnvOptions = None,
+    pictures: Annotated[
+        Path | None, typer.Option(help="Folder for pictures of counterexamples.")
+    ] = None,
+) -> None:
+    """Check which relations of a prior hold in an environment."""
+    from easee import lookup
+    from easee.verification import verify
+
+    with _reported():
+        omega = load_prior(prior)
+        world = lookup.make_env(env, option or [], render=pictures is not None)
+        say = lookup.remark(env, option or [])
+        names = lookup.pairs_of(rename or [], "--rename")
+        reader = lookup.state_reader(state, world)
+        with _progress_bar("relations") as progress:
+            found = verify(
+                world,
+                omega,
+                states=states,
+                state=reader,
+                seed=seed,
+                rename=names,
+                progress=progress,
+            )
+        out.print(lookup.verification_table(found, f"{prior} in {env}"))
+        for note in (*found.notes, *say, f"{found.env_steps:,} steps in the environment"):
+            _say(f"- {note}")
+        if pictures is not None:
+            for path in lookup.save_counterexamples(found, pictures):
+                _say(f"picture saved to {path}")
+
+
+@app.command("discover")
+def discover_command(
+    env: EnvId,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where to save the prior, as text.")
+    ] = None,
+    max_length: Annotated[int, typer.Option(help="Of the words that are tried.")] = 4,
+    states: States = 200,
+    tolerance: Annotated[
+        float, typer.Option(help="Share of the states in which a relation may fail.")
+    ] = 0.0,
+    budget: Annotated[int, typer.Option(help="Most steps in the environment.")] = 1_000_000,
+    state: StateName = "auto",
+    seed: SeedOption = 0,
+    option: EnvOptions = None,
+) -> None:
+    """Find the equivalences of an environment that nobody described."""
+    from easee import lookup
+    from easee.discovery import discover
+
+    with _reported():
+        if output is not None:
+            check_writable(output)  # before the work, not after it
+        world = lookup.make_env(env, option or [])
+        say = lookup.remark(env, option or [])
+        reader = lookup.state_reader(state, world)
+        with _progress_bar("words") as progress:
+            found = discover(
+                world,
+                max_length=max_length,
+                states=states,
+                tolerance=tolerance,
+                budget=budget,
+                state=reader,
+                seed=seed,
+                progress=progress,
+            )
+        out.print(lookup.discovery_table(found, f"discovered in {env}"))
+        for note in (*found.notes, *say, f"{found.env_steps:,} steps in the environment"):
+            _say(f"- {note}")
+        if output is not None:
+            found.equivalences.save(output)
+            _say(f"saved to {output}")
+
+
+@contextmanager
+def _progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Show how many are done of how many there are, or have been found."""
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total}"),
+        TimeElapsedColumn(),
+        console=err,
+        transient=True,
+    ) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=max(done, total))
 
 
 # --- experiments: imported only when asked for, since they bring environments along ---------------

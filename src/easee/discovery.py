@@ -1,13 +1,13 @@
 """Which equivalences does an environment have? Try all short words in many states and compare.
 
 Words are taken in shortlex order. One that the relations found so far rewrite is skipped: it says
-nothing new. Every other is executed in a few states first. Only if it comes out like an earlier word
-there, both are executed in all states, and if they agree (in all but a share of `tolerance`) that
-is a relation. Otherwise the word is new, and is what longer words are made of.
+nothing new. Every other is executed in a few states first. Only if it comes out like an earlier
+word there, both are executed in all states, and if they agree (in all but a share of `tolerance`)
+that is a relation. Otherwise the word is new, and is what longer words are made of.
 
-The tolerance is for what usually works and sometimes fails, like a step that a wall stops. It is not
-for what usually does nothing and sometimes works: where a word has a rare effect, say picks up a
-key, the other must have it too, in all but the same share of those states.
+The tolerance is for what usually works and sometimes fails, like a step that a wall stops. It is
+not for what usually does nothing and sometimes works: where a word has a rare effect, say picks up
+a key, the other must have it too, in all but the same share of those states.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from easee.equivalences import Equivalences
 from easee.errors import ArgumentError, checked_count
 from easee.explorer_base import checked_share
 from easee.probing.comparing import interval, is_random
+from easee.probing.counting import refuse_counters
 from easee.probing.keys import StateOf
 from easee.probing.probe import Place, Probe, ProbeError, make_probe, names_of
 from easee.probing.sampling import Sample, sample
-from easee.verification import find_counters
 from easee.word_problem import Presentation, equivalent, rules_of
 
 FIRST = 16  # states that a word is executed in before it is a candidate
@@ -123,7 +123,7 @@ def discover(
     checked_share(tolerance, "tolerance")
     probe = make_probe(env, state, seed=seed)
     rng = np.random.default_rng([seed, 2])
-    _check_counters(probe, rng)
+    refuse_counters(probe, rng)
     if rollout is None:
         rollout = max(min(budget // 2, max(100 * states, 20_000)), 1)
     found = sample(probe, states, seed=seed, eventful=eventful, rollout=rollout)
@@ -132,8 +132,8 @@ def discover(
     length = search.run(max_length, progress)
     names = names_of(env)
     evidence = tuple(
-        Evidence(*(tuple(names[a] for a in word) for word in pair), *counts)
-        for pair, counts in search.found.items()
+        Evidence(tuple(names[a] for a in u), tuple(names[a] for a in v), trials, violations)
+        for (u, v), (trials, violations) in search.found.items()
     )
     notes = _notes(probe, found, tolerance, length, max_length, budget)
     omega = Equivalences(names, [(e.left, e.right) for e in evidence])
@@ -156,7 +156,10 @@ class _Search:
         tolerance: the share of states in which a relation may fail.
         budget: the steps that may be taken.
         found: relations, each with its trials and violations.
-        known: words that nothing earlier comes out like, with where they lead from the first states.
+        known: words that nothing earlier comes out like, and where they lead from the first states.
+        codes: numbers for what comes out.
+        rows: of every known word, what comes out in the first states.
+        tried: how many words were tried.
     """
 
     probe: Probe
@@ -264,16 +267,6 @@ class _Search:
     def _afford(self, steps: int) -> None:
         if self.probe.steps + steps > self.budget:
             raise _BudgetSpent
-
-
-def _check_counters(probe: Probe, rng: np.random.Generator) -> None:
-    found = find_counters(probe, rng) if probe.state is None else []
-    if found:
-        raise ArgumentError(
-            f"the observations count steps: {', '.join(found)} is another at every step, whatever "
-            "is done, so that hardly two words come out alike. Leave it out with a wrapper, or pass "
-            "state=, a function that reads what matters"
-        )
 
 
 def _check_fit(probe: Probe, found: Sample, rng: np.random.Generator) -> None:

@@ -18,6 +18,7 @@ from easee.equivalences import (
     decompose,
     idempotent,
     inverse,
+    noop,
     power,
 )
 from easee.errors import PriorError, nearest
@@ -25,6 +26,7 @@ from easee.errors import PriorError, nearest
 CARDINAL_ACTIONS = ("right", "left", "up", "down")
 ROTATION_ACTIONS = ("forward", "left", "right")
 DOORKEY_ACTIONS = ("left", "right", "forward", "pickup", "open")
+MINIGRID_ACTIONS = ("left", "right", "forward", "pickup", "drop", "toggle", "done")
 
 
 def get(name: str) -> Equivalences:
@@ -115,6 +117,17 @@ def doorkey() -> Equivalences:
     return Equivalences(DOORKEY_ACTIONS, [*turns, idempotent("open"), idempotent("pickup")])
 
 
+def minigrid() -> Equivalences:
+    """What holds of MiniGrid's seven actions wherever `done` ends nothing. `toggle` is left aside.
+
+    >>> len(minigrid())
+    6
+    """
+    turns = [inverse("left", "right"), power("left", 2, equals="right right")]
+    hands = [idempotent("pickup"), idempotent("drop"), noop("done")]
+    return Equivalences(MINIGRID_ACTIONS, [*turns, *hands])
+
+
 def catcher() -> Equivalences:
     """Left and right commute; walls are left aside."""
     return commute("left", "right")
@@ -203,6 +216,11 @@ _PRIORS: dict[str, tuple[str, Callable[[], Equivalences]]] = {
     "doorkey": (
         "turns undo each other, two left turns are two right turns, open and pickup idempotent",
         doorkey,
+    ),
+    "minigrid": (
+        "turns undo each other, two left turns are two right turns, pickup and drop idempotent, "
+        "done is nothing",
+        minigrid,
     ),
     "catcher": ("left and right commute", catcher),
     "freeway": (

@@ -1,6 +1,6 @@
 """Does a prior hold in an environment? Try both sides of every relation from many states.
 
-    states by rollouts ──► both words on copies ──► violations, rate, interval, counterexamples
+states by rollouts ──► both words on copies ──► violations, rate, interval, counterexamples
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from easee.equivalences import Equivalences
 from easee.errors import ArgumentError, ArgumentTypeError, checked_count, nearest
 from easee.plotting import pyplot, save
 from easee.probing.comparing import interval, is_random, outcomes, permutation_test, rejected
-from easee.probing.keys import OBSERVATION, StateOf, counters
+from easee.probing.counting import refuse_counters
+from easee.probing.keys import StateOf
 from easee.probing.probe import Place, Probe, make_probe, names_of
 from easee.probing.sampling import Sample, sample
 
@@ -166,7 +167,8 @@ def verify(
     words = _words(omega, names_of(_checked(env)), dict(rename or {}))
     probe = make_probe(env, state, seed=seed)
     rng = np.random.default_rng([seed, 1])
-    _check_counters(probe, words, rng)
+    if any(len(u) != len(v) for u, v in words):
+        refuse_counters(probe, rng)
     found = sample(probe, states, seed=seed, eventful=eventful)
     random = is_random(probe, found.places, rng)
     compare = partial(_compare_random, repeats=repeats, rng=rng) if random else _compare
@@ -263,27 +265,6 @@ def _counterexample(probe: Probe, start: Place, one: Place, two: Place) -> Count
     pictures = tuple(probe.picture(place) for place in (start, one, two))
     shown = None if pictures[0] is None else (pictures[0], pictures[1], pictures[2])
     return Counterexample(start.observation, one.observation, two.observation, shown)
-
-
-def _check_counters(probe: Probe, words: list[tuple[Word, Word]], rng: np.random.Generator) -> None:
-    """Words of different lengths can never agree on a count of steps."""
-    if probe.state is None and any(len(u) != len(v) for u, v in words):
-        found = find_counters(probe, rng)
-        if found:
-            raise ArgumentError(
-                f"the observations count steps: {', '.join(found)} is another at every step, "
-                "whatever is done, so words of different lengths never come out alike. Leave it "
-                "out with a wrapper, or pass state=, a function that reads what matters"
-            )
-
-
-def find_counters(probe: Probe, rng: np.random.Generator, steps: int = 8) -> list[str]:
-    """Return the fields of the observations that count steps."""
-    start = probe.reset(0)
-    words = [rng.integers(probe.n_actions, size=steps).tolist() for _ in range(4)]
-    walks = [[place.observation for place in probe.walk(start, word)] for word in words]
-    shortest = min(len(walk) for walk in walks)
-    return counters([walk[:shortest] for walk in walks]) if shortest > 2 else []
 
 
 def _check_length(checks: list[RelationCheck]) -> None:

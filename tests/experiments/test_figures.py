@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import easee
-from easee.experiments import depth, doorkey, dqn, fig3, walking
+from easee.experiments import depth, discovered, doorkey, dqn, fig3, walking, wrong
 from easee.experiments.curves import summary
 from easee.experiments.harness import run_missing
 from easee.experiments.registry import FIGURES
@@ -78,6 +79,10 @@ FEW = {
     "doorkey": ["uniform", "easee/4/random", "easee/4/explore"],
     "sensitivity": ["uniform@0.1/0.1", "easee/6/random@0.1/0.1", "easee/6/explore@0.1/0.1"]
     + ["zeta/random@0.1/0.1"],
+    "holding": ["RotationGrid", "Catcher"],
+    "wrong": ["coverage/uniform/0.0", "coverage/easee/0.0", "coverage/easee/1.0"]
+    + ["coverage/easee/up ~", "doorkey/easee/0.2"],
+    "discovery": ["grid/uniform", "grid/discovered", "grid/known", "door/uniform", "door/known"],
 }
 SHORT = {"catcher": 600, "freeway": 2100, "boxing": 1800, "carnival": 800}  # at least an episode
 
@@ -113,6 +118,42 @@ def test_doorkey_is_reproduced_from_its_seed():
     assert rows == [row for row in committed if (row.arm, row.seed) == run.key]
 
 
+def test_a_wrong_prior_costs_what_it_should(tmp_path):
+    arms = ["uniform/0.0", "uniform/1.0", "easee/0.0", "easee/0.1", "easee/1.0", "easee/up ~"]
+    arms += ["easee, floor 0.2/up ~"]
+    rows = run_missing(
+        FIGURES["wrong"], tmp_path, seeds=4, arms=[f"coverage/{a}" for a in arms], jobs=1
+    )
+    found = {name: wrong.estimates(rows)[f"coverage/{name}"].value for name in arms}
+    # Exchanging the actions of a cell changes nothing for uniform actions.
+    assert found["uniform/1.0"] == pytest.approx(found["uniform/0.0"], rel=0.06)
+    assert found["easee/0.0"] > found["easee/0.1"] > 2 * found["uniform/0.0"]
+    assert found["easee/1.0"] < found["uniform/0.0"]
+    # A prior that makes up nothing never goes up; a floor saves it.
+    assert found["easee/up ~"] < 0.3 * found["uniform/0.0"] < found["easee, floor 0.2/up ~"]
+
+
+def test_exchanged_actions_are_the_same_table_in_another_order():
+    world = doorkey.layout(0)
+    twisted = wrong.twist(world, 0.5, np.random.default_rng(0))
+    np.testing.assert_array_equal(
+        np.sort(twisted.successors, axis=1), np.sort(world.successors, axis=1)
+    )
+    moved = (twisted.successors != world.successors).any(axis=1).mean()
+    assert 0.3 < moved < 0.6
+    assert (twisted.rewards.sum(axis=1) == world.rewards.sum(axis=1)).all()
+
+
+def test_discovery_reaches_the_complete_prior_on_the_grid(tmp_path):
+    arms = ["grid/uniform", "grid/discovered"]
+    rows = run_missing(FIGURES["discovery"], tmp_path, seeds=2, arms=arms, jobs=1)
+    ours, uniform = (
+        np.mean(discovered.values(rows, f"grid/{a}")) for a in ("discovered", "uniform")
+    )
+    assert ours >= 3.5 * uniform
+    assert min(discovered.values(rows, "grid/discovered", discovered.COST)) > 0
+
+
 def test_a_figure_without_steps_says_so():
     with pytest.raises(easee.ArgumentError, match="leave out --steps"):
         FIGURES["fig3"].with_steps(10)
@@ -133,6 +174,7 @@ def test_probability_of_improvement_is_against_the_baseline():
     ]
     lines = summary(rows, {"a": "A", "b": "B"}, baseline="a", after=0, what="reward")
     assert [line[3] for line in lines[1:]] == ["-", "1.00 [1.00, 1.00]"]
+    assert [line[4] for line in lines[1:]] == ["-", "9.00 [9.00, 9.00]"]
 
 
 def test_arms_share_no_random_numbers():

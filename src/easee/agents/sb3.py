@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from easee.agents.matching import check_space, fitted
 from easee.action_names import read_names
+from easee.agents.matching import check_space, fitted
 from easee.errors import ArgumentError, MissingExtraError
 from easee.explorer import Explorer
 from easee.explorer_base import BaseExplorer

@@ -36,8 +36,21 @@ def walk(
             f"expected an explorer of the {len(grid.action_names)} actions "
             f"{list(grid.action_names)}, found one of {explorer.n_actions}"
         )
-    table = _transitions(env)
-    state = np.full(explorer.n_envs, _number(env.start, env), np.int32)
+    return walk_table(transitions(env), _number(env.start, env), explorer, steps)
+
+
+def walk_table(
+    table: NDArray[np.int32], start: int, explorer: BaseExplorer, steps: int
+) -> NDArray[np.int32]:
+    """Let every environment of the explorer walk an episode in a world given as a table.
+
+    Args:
+        table: int (states * actions,), the state after each state and action.
+        start: the state to start in.
+        explorer: chooses the actions.
+        steps: how many.
+    """
+    state = np.full(explorer.n_envs, start, np.int32)
     seen = np.empty((steps + 1, explorer.n_envs), np.int32)
     seen[0] = state
     for t in range(1, steps + 1):
@@ -53,7 +66,7 @@ def unique_states(seen: NDArray[np.int32]) -> int:
     return int(np.count_nonzero(np.bincount(seen.ravel())))
 
 
-def _transitions(env: CardinalGrid | RotationGrid) -> NDArray[np.int32]:
+def transitions(env: CardinalGrid | RotationGrid) -> NDArray[np.int32]:
     """Return the state after every state and action, flat (states * actions,)."""
     shape = env.shape
     states = np.stack(np.unravel_index(np.arange(np.prod(shape)), shape), axis=1)

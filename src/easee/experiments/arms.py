@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from easee import priors
+from easee.equivalences import Equivalences
 from easee.experiments.runs import Run
 from easee.explorer import Explorer
 from easee.explorer_base import BaseExplorer
@@ -24,7 +25,8 @@ def make_explorer(run: Run, n_actions: int, n_envs: int = 1) -> BaseExplorer:
     """Return the explorer that a run asks for.
 
     Settings: explorer ("easee", "uniform", "zeta", "tabu"); for "easee" a prior, a depth and, if
-    only the last layer counts, last_only; for "tabu" a prior.
+    wanted, last_only (only the last layer counts), more (relations to add) and floor; for "tabu" a
+    prior.
     """
     settings = run.settings
     kind, seed = settings["explorer"], generator(run)
@@ -34,12 +36,20 @@ def make_explorer(run: Run, n_actions: int, n_envs: int = 1) -> BaseExplorer:
         return ZetaExplorer(n_actions, n_envs, seed, mu=2.0)
     if kind == "tabu":
         return TabuExplorer(priors.get(settings["prior"]), n_envs, seed)
-    policy = policy_of(settings["prior"], settings["depth"], settings.get("last_only", False))
-    return Explorer(policy, n_envs, seed)
+    policy = policy_of(
+        settings["prior"],
+        settings["depth"],
+        settings.get("last_only", False),
+        tuple(settings.get("more", ())),
+    )
+    return Explorer(policy, n_envs, seed, floor=settings.get("floor", 0.0))
 
 
 @lru_cache(maxsize=4)
-def policy_of(prior: str, depth: int, last_only: bool = False) -> ExplorationPolicy:
-    """Compile a ready-made prior; the last few are remembered."""
+def policy_of(
+    prior: str, depth: int, last_only: bool = False, more: tuple[str, ...] = ()
+) -> ExplorationPolicy:
+    """Compile a ready-made prior with more relations; the last few are remembered."""
+    omega = priors.get(prior)
     weights = [0.0] * (depth - 1) + [1.0] if last_only else None
-    return balance(unroll(priors.get(prior), depth), weights=weights)
+    return balance(unroll(Equivalences(omega.actions, [omega, *more]), depth), weights=weights)

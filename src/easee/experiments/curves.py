@@ -11,7 +11,12 @@ from numpy.typing import ArrayLike
 
 from easee.experiments.pictures import COLOURS, GREY, bare, curve
 from easee.experiments.runs import Measured, Row
-from easee.experiments.statistics import Estimate, improvement_interval, mean_interval
+from easee.experiments.statistics import (
+    Estimate,
+    improvement_interval,
+    mean_interval,
+    paired_interval,
+)
 from easee.experiments.store import group
 from easee.plotting import pyplot, save
 
@@ -63,7 +68,9 @@ def finals(rows: Iterable[Row], arm: str, after: int) -> list[float]:
 def summary(
     rows: list[Row], arms: Mapping[str, str], *, baseline: str, after: int, what: str
 ) -> list[list[str]]:
-    """Return the lines of a table: where each arm ends, and how likely it beats the baseline.
+    """Return the lines of a table: where each arm ends, and how it compares with the baseline.
+
+    The difference is paired: of runs with the same seed, which in DoorKey is the same layout.
 
     Args:
         rows: all rows.
@@ -73,14 +80,17 @@ def summary(
         what: the header of the rewards.
     """
     base = finals(rows, baseline, after)
-    lines = [["exploration", "seeds", what, "probability of improvement"]]
+    lines = [["exploration", "seeds", what, "probability of improvement", "paired difference"]]
     for arm, label in arms.items():
         found = finals(rows, arm, after)
         if found:
-            better = "-"
+            better = difference = "-"
             if arm != baseline and base:
                 better = cell(improvement_interval(found, base))
-            lines.append([label, str(len(found)), cell(mean_interval(found)), better])
+            if arm != baseline and len(found) == len(base):
+                difference = cell(paired_interval(found, base))
+            values = cell(mean_interval(found))
+            lines.append([label, str(len(found)), values, better, difference])
     return lines
 
 

@@ -6,13 +6,19 @@ from easee.errors import ArgumentError, nearest
 from easee.experiments.atari import FIGURES as ATARI
 from easee.experiments.catcher import FIGURE as CATCHER
 from easee.experiments.depth import FIGURE as DEPTH
+from easee.experiments.discovered import FIGURE as DISCOVERY
 from easee.experiments.doorkey import FIGURE as DOORKEY
 from easee.experiments.fig3 import FIGURE as FIG3
 from easee.experiments.heatmap import FIGURE as HEATMAP
+from easee.experiments.holding import FIGURE as HOLDING
 from easee.experiments.runs import Figure
 from easee.experiments.sensitivity import FIGURE as SENSITIVITY
+from easee.experiments.wrong import FIGURE as WRONG
 
-ALL = (FIG3, DEPTH, HEATMAP, DOORKEY, SENSITIVITY, CATCHER, *ATARI)
+EXPLORATION = (FIG3, DEPTH, HEATMAP)
+LEARNING = (DOORKEY, SENSITIVITY, CATCHER, *ATARI)
+KNOWING = (HOLDING, WRONG, DISCOVERY)
+ALL = (*EXPLORATION, *LEARNING, *KNOWING)
 FIGURES: dict[str, Figure] = {figure.name: figure for figure in ALL}
 
 

@@ -77,6 +77,18 @@ def ratio_interval(values: ArrayLike, baseline: ArrayLike, *, seed: int = 0) -> 
     return Estimate(float(x.mean() / y.mean()), float(low), float(high))
 
 
+def paired_interval(values: ArrayLike, baseline: ArrayLike, *, seed: int = 0) -> Estimate:
+    """Return the mean difference of runs that share a seed (a layout, say), with its interval.
+
+    >>> paired_interval([1.0, 2.0, 3.0], [0.5, 1.5, 2.5])
+    Estimate(value=0.5, low=0.5, high=0.5)
+    """
+    x, y = _checked(values), _checked(baseline)
+    if x.shape != y.shape:
+        raise ArgumentError(f"expected pairs of values, found {x.size} and {y.size} of them")
+    return mean_interval(x - y, seed=seed)
+
+
 def probability_of_improvement(values: ArrayLike, baseline: ArrayLike) -> float:
     """Return how likely a seed of `values` beats one of `baseline`; ties count half.
 

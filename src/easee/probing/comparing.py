@@ -1,4 +1,4 @@
-"""Do two words come out alike? Equal keys where nothing is random, equal distributions elsewhere."""
+"""Do two words come out alike? Equal keys, or equal distributions where something is random."""
 
 from __future__ import annotations
 
@@ -68,9 +68,7 @@ def permutation_test(
     return float((1 + larger.sum()) / (1 + PERMUTATIONS))
 
 
-def _spread(
-    dealt: NDArray[np.int64], total: NDArray[np.int64], size: int
-) -> NDArray[np.float64]:
+def _spread(dealt: NDArray[np.int64], total: NDArray[np.int64], size: int) -> NDArray[np.float64]:
     expected = total * (size / total.sum())
     spread: NDArray[np.float64] = ((dealt - expected) ** 2 / expected).sum(axis=1)
     return spread

@@ -1,7 +1,7 @@
 """An environment that can be put back: go somewhere, try a word, try another from the same place.
 
-There are three ways, tried in this order: the environment's own clone (Atari games have one), a deep
-copy, and starting over from the same seed with the same actions.
+There are three ways, tried in this order: the environment's own clone (Atari games have one), a
+deep copy, and starting over from the same seed with the same actions.
 """
 
 from __future__ import annotations
@@ -195,8 +195,8 @@ def make_probe(env: Env, state: StateOf | None = None, *, seed: int = 0) -> Prob
         raise ArgumentTypeError(f"expected a Gymnasium environment, found {type(env).__name__}")
     if not isinstance(env.action_space, gym.spaces.Discrete) or env.action_space.start != 0:
         raise ArgumentTypeError(
-            f"expected actions Discrete(n) from 0 on, found {env.action_space}: words are made of a "
-            "list of actions (easee.envs.FlatActions makes one of MultiDiscrete)"
+            f"expected actions Discrete(n) from 0 on, found {env.action_space}: words are made "
+            "of a list of actions (easee.envs.FlatActions makes one of MultiDiscrete)"
         )
     env = _bare(env)
     kinds: list[type[Probe]] = [CopyingProbe, ReplayingProbe]

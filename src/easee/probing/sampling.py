@@ -142,9 +142,7 @@ def _rare_effects(moments: list[Moment], n_actions: int) -> dict[int, list[Momen
     return {a: found for a, found in effects.items() if 0 < len(found) < RARE * len(uses[a])}
 
 
-def _near(
-    probe: Probe, events: dict[int, list[Moment]], rng: np.random.Generator
-) -> list[Place]:
+def _near(probe: Probe, events: dict[int, list[Moment]], rng: np.random.Generator) -> list[Place]:
     """Return the places around some rare effects of every action."""
     found: list[Place] = []
     others = [a for a in range(probe.n_actions) if a not in events]

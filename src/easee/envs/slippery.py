@@ -1,0 +1,110 @@
+"""A slippery CardinalGrid: where a word leads when moves go astray (the paper's stochastic case).
+
+Each move is replaced by one in a random direction with probability `slip`. A word then leads to a
+distribution over cells, and words of the same moves in any order lead to the same one. A word that
+undoes itself does not stay at home, so `right left ~` is no longer true; but a policy over forward
+actions only takes shortest words, and among those the prior remains true.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
+
+from easee.arrays import Floats
+from easee.envs.grids import MOVES, CardinalGrid
+from easee.errors import ArgumentError, ArgumentTypeError
+from easee.graph import LocalGraph
+
+
+def slippery_outcomes(graph: LocalGraph, slip: float) -> csr_array:
+    """Return where the shortest words of every node lead on a slippery, unbounded grid.
+
+    Args:
+        graph: of a prior over the actions right, left, up and down, in which equivalent words of
+            the same length are made of the same moves, as in `cardinal-grid`.
+        slip: the probability that a move goes in a random one of the four directions instead.
+
+    Returns:
+        csr (n, (2 d + 1)^2): the distribution of every node over the cells (x, y) around the
+        start, in the order of `(x + d) * (2 d + 1) + (y + d)`. It is what `balance` takes as
+        `outcomes`.
+
+    >>> from easee import priors, unroll
+    >>> graph = unroll(priors.get("cardinal-grid"), depth=1)
+    >>> outcomes = slippery_outcomes(graph, 0.2)
+    >>> outcomes[graph.node("right")].toarray().reshape(3, 3).round(3)  # rows are x = -1, 0, 1
+    array([[0.  , 0.05, 0.  ],
+           [0.05, 0.  , 0.05],
+           [0.  , 0.85, 0.  ]])
+    """
+    moves = _checked_moves(graph)
+    if not isinstance(slip, float | int) or not 0 <= slip <= 1:
+        raise ArgumentError(f"expected slip as a probability from 0 to 1, found {slip!r}")
+    tails, actions = _first_edges(graph)
+    side = 2 * graph.depth + 1
+    layer = np.zeros((1, side, side))
+    layer[0, graph.depth, graph.depth] = 1.0
+    start, rows = 0, [_flat(layer)]
+    for stop in np.cumsum(graph.layer_sizes)[:-1]:
+        size = graph.layer_sizes[len(rows)]
+        heads = slice(stop, stop + size)
+        layer = _step(layer[tails[heads] - start], moves[actions[heads]], slip)
+        rows.append(_flat(layer))
+        start = int(stop)
+    return csr_array(vstack(rows))
+
+
+def _checked_moves(graph: LocalGraph) -> NDArray[np.int64]:
+    """Return the moves of the graph's actions, or say why they are not those of the grid."""
+    if not isinstance(graph, LocalGraph):
+        raise ArgumentTypeError(f"expected a LocalGraph, found {type(graph).__name__}")
+    names = CardinalGrid.action_names
+    if not set(graph.actions) <= set(names):
+        raise ArgumentError(
+            f"expected a graph of the actions {', '.join(names)}, found "
+            f"{', '.join(graph.actions)}: take a prior of CardinalGrid, such as 'cardinal-grid'"
+        )
+    return np.array([names.index(name) for name in graph.actions])
+
+
+def _first_edges(graph: LocalGraph) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return for every node a tail and an action that lead to it; any will do, and that is checked.
+
+    The root, which has none, gets zeros.
+    """
+    tails, actions = np.nonzero(graph.forward)
+    heads = graph.successors[tails, actions]
+    found, first = np.unique(heads, return_index=True)
+    tail, action = np.zeros(len(graph), np.int64), np.zeros(len(graph), np.int64)
+    tail[found], action[found] = tails[first], actions[first]
+    count = np.zeros((len(graph), len(graph.actions)), np.int64)
+    for node in range(1, len(graph)):  # tails come before heads
+        count[node] = count[tail[node]]
+        count[node, action[node]] += 1
+    there = count[tails]
+    there[np.arange(len(tails)), actions] += 1
+    wrong = np.flatnonzero((there != count[heads]).any(axis=1))
+    if wrong.size:
+        node = int(heads[wrong[0]])
+        raise ArgumentError(
+            f"expected words of the same moves at every node, found others at node {node} "
+            f"({' '.join(graph.word(node))}): where they lead depends on the word"
+        )
+    return tail, action
+
+
+def _step(before: Floats, moves: NDArray[np.int64], slip: float) -> Floats:
+    """Return the distributions (k, side, side) one move after those before."""
+    # Mass is never as far as the border before the last step, so that nothing rolls around.
+    shifted = [np.roll(before, tuple(move), axis=(1, 2)) for move in MOVES]
+    after: Floats = slip / len(MOVES) * np.sum(shifted, axis=0)
+    for direction, moved in enumerate(shifted):
+        chosen = moves == direction
+        after[chosen] += (1.0 - slip) * moved[chosen]
+    return after
+
+
+def _flat(layer: Floats) -> csr_array:
+    return csr_array(layer.reshape(len(layer), -1))

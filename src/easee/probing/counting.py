@@ -1,0 +1,31 @@
+"""Observations that count steps: words of different lengths can never agree on them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from easee.errors import ArgumentError
+from easee.probing.keys import counters
+from easee.probing.probe import Probe
+
+STEPS = 8
+
+
+def find_counters(probe: Probe, rng: np.random.Generator) -> list[str]:
+    """Return the fields of the observations that count steps."""
+    start = probe.reset(0)
+    words = [rng.integers(probe.n_actions, size=STEPS).tolist() for _ in range(4)]
+    walks = [[place.observation for place in probe.walk(start, word)] for word in words]
+    shortest = min(len(walk) for walk in walks)
+    return counters([walk[:shortest] for walk in walks]) if shortest > 2 else []
+
+
+def refuse_counters(probe: Probe, rng: np.random.Generator) -> None:
+    """Raise an error that names the fields, if observations are compared and some count steps."""
+    found = find_counters(probe, rng) if probe.state is None else []
+    if found:
+        raise ArgumentError(
+            f"the observations count steps: {', '.join(found)} is another at every step, whatever "
+            "is done, so that words of different lengths never come out alike. Leave it out with a "
+            "wrapper, or pass state=, a function that reads what matters"
+        )

@@ -11,7 +11,7 @@ SOURCE = Path(easee.__file__).parent
 ORDER = (
     "errors files plotting timing arrays action_names rewriting closure word_problem "
     "equivalences priors automaton graph flow balancing solver policy "
-    "explorer_base walker explorer rivals probing verification discovery "
+    "chances explorer_base walker explorer rivals probing verification discovery "
     "envs agents experiments construction draw lookup cli"
 ).split()
 

@@ -22,8 +22,9 @@ import numpy as np
 from easee.equivalences import Equivalences
 from easee.errors import ArgumentError, checked_count
 from easee.explorer_base import checked_share
-from easee.probing.comparing import interval, is_random
+from easee.probing.comparing import is_random
 from easee.probing.counting import refuse_counters
+from easee.probing.evidence import RelationCheck
 from easee.probing.keys import StateOf
 from easee.probing.probe import Place, Probe, ProbeError, make_probe, names_of
 from easee.probing.sampling import Sample, sample
@@ -32,31 +33,6 @@ from easee.word_problem import Presentation, equivalent, rules_of
 FIRST = 16  # states that a word is executed in before it is a candidate
 Word = tuple[int, ...]
 Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What speaks for a discovered relation.
-
-    Attributes:
-        left: the longer (or later) word, names of actions.
-        right: the word that it comes out like.
-        trials: in how many states both were executed.
-        violations: in how many of them they came out differently.
-    """
-
-    left: tuple[str, ...]
-    right: tuple[str, ...]
-    trials: int
-    violations: int
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Clopper and Pearson's 95% interval of the rate of violations."""
-        return interval(self.violations, self.trials)
-
-    def __str__(self) -> str:
-        return f"{' '.join(self.left) or 'Λ'} ~ {' '.join(self.right) or 'Λ'}"
 
 
 @dataclass(frozen=True)
@@ -72,7 +48,7 @@ class Discovery:
     """
 
     equivalences: Equivalences
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[RelationCheck, ...]
     env_steps: int
     length: int
     notes: tuple[str, ...]
@@ -132,7 +108,7 @@ def discover(
     length = search.run(max_length, progress)
     names = names_of(env)
     evidence = tuple(
-        Evidence(tuple(names[a] for a in u), tuple(names[a] for a in v), trials, violations)
+        RelationCheck(tuple(names[a] for a in u), tuple(names[a] for a in v), trials, violations)
         for (u, v), (trials, violations) in search.found.items()
     )
     notes = _notes(probe, found, tolerance, length, max_length, budget)

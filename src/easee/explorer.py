@@ -13,17 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr
 
+from easee.chances import Actions, Mask, cumulative_rows, draw, draw_masked
 from easee.errors import ArgumentError, ArgumentTypeError
-from easee.explorer_base import (
-    Actions,
-    BaseExplorer,
-    Mask,
-    Seed,
-    checked_share,
-    cumulative_rows,
-    draw,
-    draw_masked,
-)
+from easee.explorer_base import BaseExplorer, Seed, checked_share
 from easee.policy import ExplorationPolicy
 from easee.walker import make_walkers
 

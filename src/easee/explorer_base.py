@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from easee.chances import Actions, Mask
 from easee.errors import ArgumentError, ArgumentTypeError, checked_count
 
-Actions = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 Seed = int | np.integer[Any] | np.random.Generator | None
 
 FEW = 16  # up to so many environments are handled one by one
@@ -295,34 +294,3 @@ def checked_share(value: float, name: str) -> float:
     if not isinstance(value, float | int | np.floating | np.integer) or not 0.0 <= value <= 1.0:
         raise ArgumentError(f"expected {name} between 0 and 1, found {value!r}")
     return float(value)
-
-
-def cumulative_rows(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return cumulative sums of rows that end in exactly 1 from the last possible action on.
-
-    >>> cumulative_rows(np.array([[0.0, 0.5, 0.5, 0.0]]))
-    array([[0. , 0.5, 1. , 1. ]])
-    """
-    sums = np.cumsum(table, axis=1)
-    # Rounding may leave the last sum below 1, and then a large uniform would fall off the end.
-    possible = table > 0
-    last = table.shape[1] - 1 - np.argmax(possible[:, ::-1], axis=1)
-    sums[np.arange(table.shape[1]) >= last[:, None]] = 1.0
-    return sums
-
-
-def draw(cumulative: NDArray[np.float64], uniforms: NDArray[np.float64]) -> Actions:
-    """Invert the distribution functions, float (n, k), at uniforms in [0, 1), float (n,)."""
-    first: Actions = (cumulative > uniforms[:, None]).argmax(axis=1)
-    return first
-
-
-def draw_masked(
-    probabilities: NDArray[np.float64], mask: Mask, uniforms: NDArray[np.float64]
-) -> Actions:
-    """Draw from rows restricted to a mask; where nothing is left, evenly from the mask."""
-    allowed = np.where(mask, probabilities, 0.0)
-    total = allowed.sum(axis=1, keepdims=True)
-    allowed = np.where(total > 0, allowed, mask)
-    allowed /= allowed.sum(axis=1, keepdims=True)
-    return draw(cumulative_rows(allowed), uniforms)

@@ -12,10 +12,11 @@ from typing import Any
 import gymnasium as gym
 from rich.table import Table
 
-from easee.discovery import Discovery, Evidence
+from easee.discovery import Discovery
 from easee.errors import ArgumentError, MissingExtraError, nearest
+from easee.probing.evidence import RelationCheck
 from easee.probing.keys import StateOf, minigrid_state, ram_state
-from easee.verification import RelationCheck, Verification
+from easee.verification import Verification
 
 # Packages that register environments, by how their ids begin, with the extra that brings them.
 HOMES = {
@@ -138,10 +139,10 @@ def _table(title: str, what: str) -> Table:
     return table
 
 
-def _counts(check: RelationCheck | Evidence) -> tuple[str, str, str]:
+def _counts(check: RelationCheck) -> tuple[str, str, str]:
     low, high = check.interval
-    rate = check.violations / check.trials if check.trials else 0.0
-    return f"{check.trials:,}", f"{check.violations:,}", f"{rate:.3f} [{low:.3f}, {high:.3f}]"
+    rate = f"{check.rate:.3f} [{low:.3f}, {high:.3f}]"
+    return f"{check.trials:,}", f"{check.violations:,}", rate
 
 
 def save_counterexamples(found: Verification, folder: Path) -> list[Path]:

@@ -8,17 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from easee.chances import Actions, Mask, cumulative_rows, draw, draw_masked
 from easee.equivalences import Equivalences
 from easee.errors import ArgumentError, ArgumentTypeError
-from easee.explorer_base import (
-    Actions,
-    BaseExplorer,
-    Mask,
-    Seed,
-    cumulative_rows,
-    draw,
-    draw_masked,
-)
+from easee.explorer_base import BaseExplorer, Seed
 from easee.word_problem import equivalent
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -16,9 +15,9 @@ import numpy as np
 
 from easee.equivalences import Equivalences
 from easee.errors import ArgumentError, ArgumentTypeError, checked_count, nearest
-from easee.plotting import pyplot, save
-from easee.probing.comparing import interval, is_random, outcomes, permutation_test, rejected
+from easee.probing.comparing import is_random, outcomes, permutation_test, rejected
 from easee.probing.counting import refuse_counters
+from easee.probing.evidence import Counterexample, RelationCheck
 from easee.probing.keys import StateOf
 from easee.probing.probe import Place, Probe, make_probe, names_of
 from easee.probing.sampling import Sample, sample
@@ -26,77 +25,6 @@ from easee.probing.sampling import Sample, sample
 KEPT = 3  # counterexamples of a relation
 Word = tuple[int, ...]
 Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True)
-class Counterexample:
-    """A state from which two words lead to different ones.
-
-    Attributes:
-        start: the observation there.
-        left: the observation after the left side.
-        right: the observation after the right side.
-        pictures: what the environment renders at the three, or None.
-    """
-
-    start: Any
-    left: Any
-    right: Any
-    pictures: tuple[Any, Any, Any] | None = None
-
-    def save(self, path: str | Path, title: str = "") -> Path:
-        """Write the three pictures side by side.
-
-        Raises:
-            ArgumentError: the environment rendered none.
-        """
-        if self.pictures is None or isinstance(self.pictures[0], str):
-            raise ArgumentError(
-                'there are no pictures: make the environment with render_mode="rgb_array"'
-            )
-        plt = pyplot()
-        figure, panels = plt.subplots(1, 3, figsize=(9, 3.4), layout="constrained")
-        names = ("before", "after the left side", "after the right side")
-        for axes, image, name in zip(panels, self.pictures, names, strict=True):
-            axes.imshow(image)
-            axes.set_title(name, fontsize=10)
-            axes.set_axis_off()
-        figure.suptitle(title)
-        return save(figure, Path(path))
-
-
-@dataclass(frozen=True)
-class RelationCheck:
-    """What was seen of one relation.
-
-    Attributes:
-        left: its left side, names of actions.
-        right: its right side.
-        trials: in how many states both sides were tried.
-        violations: in how many of them they came out differently.
-        inconclusive: in how many more an episode was cut off before the end of a word.
-        counterexamples: a few of the violations.
-    """
-
-    left: tuple[str, ...]
-    right: tuple[str, ...]
-    trials: int
-    violations: int
-    inconclusive: int = 0
-    counterexamples: tuple[Counterexample, ...] = ()
-
-    @property
-    def rate(self) -> float:
-        """The share of violations."""
-        return self.violations / self.trials if self.trials else float("nan")
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Clopper and Pearson's 95% interval of the rate."""
-        return interval(self.violations, self.trials)
-
-    def __str__(self) -> str:
-        return f"{' '.join(self.left) or 'Λ'} ~ {' '.join(self.right) or 'Λ'}"
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any
 import gymnasium as gym
 
 from easee import priors
+from easee.envs import register
 from easee.experiments.pictures import COLOURS, bare
 from easee.experiments.runs import Figure, Measured, Row, Run
 from easee.plotting import pyplot, save
@@ -62,9 +63,7 @@ def measure(run: Run) -> Measured:
 
 def make_env(arm: str, settings: Any) -> tuple[gym.Env[Any, Any], StateOf | None]:
     """Return the environment of an arm, and what reads its state."""
-    import easee.envs as ours
-
-    ours.register()
+    register()
     if "game" in settings:
         from easee.envs.atari import single
 

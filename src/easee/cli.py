@@ -275,7 +275,8 @@ StateName = Annotated[
     typer.Option(
         "--state",
         help="What is compared: observation, minigrid (its whole state), ram, ram:14,16 (bytes of "
-        "an Atari game's memory), or auto (minigrid for MiniGrid, else observation).",
+        "an Atari game's memory), or auto: minigrid for MiniGrid, the player's position for "
+        "Freeway, Boxing and Carnival, else observation.",
     ),
 ]
 States = Annotated[int, typer.Option(help="In how many states words are tried.")]

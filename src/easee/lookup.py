@@ -15,7 +15,7 @@ from rich.table import Table
 from easee.discovery import Discovery
 from easee.errors import ArgumentError, MissingExtraError, nearest
 from easee.probing.evidence import RelationCheck
-from easee.probing.keys import StateOf, minigrid_state, ram_state
+from easee.probing.keys import PLAYER, StateOf, minigrid_state, ram_state
 from easee.verification import Verification
 
 # Packages that register environments, by how their ids begin, with the extra that brings them.
@@ -98,20 +98,32 @@ def _value(text: str) -> Any:
 
 def state_reader(name: str, env: gym.Env[Any, Any]) -> StateOf | None:
     """Return what reads the state; None where observations are compared."""
-    minigrid = hasattr(env.unwrapped, "grid") and hasattr(env.unwrapped, "carrying")
+    world: Any = env.unwrapped
+    minigrid = hasattr(world, "grid") and hasattr(world, "carrying")
     kind, _, places = name.partition(":")
-    if kind == "observation" or (kind == "auto" and not minigrid):
+    if kind == "auto":
+        player = PLAYER.get(str(getattr(world, "_game", "")))
+        kind = "minigrid" if minigrid else "ram" if player else "observation"
+        places = ",".join(map(str, player or ()))
+    if kind == "observation":
         return None
-    if kind in ("auto", "minigrid"):
+    if kind == "minigrid":
         if not minigrid:
             raise ArgumentError("--state minigrid is for MiniGrid's environments only")
         return minigrid_state
     if kind == "ram":
-        if not hasattr(env.unwrapped, "ale"):
+        if not hasattr(world, "ale"):
             raise ArgumentError("--state ram is for Atari games only")
-        return ram_state(*(int(place) for place in places.split(",") if place))
+        return ram_state(*_bytes(places))
     known = ("auto", "observation", "minigrid", "ram")
     raise ArgumentError(f"no state is named {name!r}: {nearest(kind, known)}")
+
+
+def _bytes(text: str) -> list[int]:
+    found = [place for place in text.split(",") if place]
+    if not all(place.isdigit() and int(place) < 128 for place in found):
+        raise ArgumentError(f"expected bytes from 0 to 127 as ram:14,16, found {text!r}")
+    return [int(place) for place in found]
 
 
 def verification_table(found: Verification, title: str) -> Table:

@@ -17,12 +17,10 @@ from easee.experiments.pictures import COLOURS, bare
 from easee.experiments.runs import Figure, Measured, Row, Run
 from easee.plotting import pyplot, save
 from easee.probing.comparing import interval
-from easee.probing.keys import StateOf, minigrid_state, ram_state
+from easee.probing.keys import PLAYER, StateOf, minigrid_state, ram_state
 from easee.verification import verify
 
 STATES = 300
-# Where the games keep the player's position: Freeway's height, Boxing's x and y, Carnival's x.
-POSITION = {"freeway": (14,), "boxing": (32, 34), "carnival": (2,)}
 ARMS: dict[str, dict[str, Any]] = {
     "CardinalGrid": {"prior": "cardinal-grid"},
     "RotationGrid": {"prior": "rotation-grid-complete"},
@@ -31,7 +29,7 @@ ARMS: dict[str, dict[str, Any]] = {
     "Catcher": {"prior": "catcher"},
     **{
         f"{game.capitalize()}, {what}": {"prior": game, "game": game, "position": position}
-        for game in POSITION
+        for game in PLAYER
         for what, position in (("screen", False), ("player's position", True))
     },
 }
@@ -67,7 +65,7 @@ def make_env(arm: str, settings: Any) -> tuple[gym.Env[Any, Any], StateOf | None
     if "game" in settings:
         from easee.envs.atari import single
 
-        reader = ram_state(*POSITION[settings["game"]]) if settings["position"] else None
+        reader = ram_state(*PLAYER[settings["game"]]) if settings["position"] else None
         return single(settings["game"]), reader
     if arm == "DoorKey, stock MiniGrid":
         import minigrid

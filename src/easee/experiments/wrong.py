@@ -139,7 +139,9 @@ def table(rows: list[Row]) -> list[list[str]]:
         wrongs: dict[str, dict[str, Any]] = {
             f"in {share:.0%} of the cells": {"share": share} for share in SHARES
         }
-        wrongs |= {f"false: {relation}": {"false": relation} for relation in FALSE[task]}
+        for relation in FALSE[task]:
+            empty = " Λ" if relation.endswith("~") else ""
+            wrongs[f"false: {relation}{empty}"] = {"false": relation}
         for label, wrong in wrongs.items():
             names = [arm(task, name, **wrong) for name in EXPLORERS]
             cells = [_shown(found[name], task) if name in found else "-" for name in names]

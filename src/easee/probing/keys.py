@@ -11,6 +11,8 @@ import numpy as np
 
 StateOf = Callable[[gym.Env[Any, Any]], Hashable]
 OBSERVATION = "observations"
+# Where Atari games keep the player's position: Freeway's height, Boxing's x and y, Carnival's x.
+PLAYER = {"freeway": (14,), "boxing": (32, 34), "carnival": (2,)}
 
 
 def digest(observation: Any) -> bytes:
@@ -80,6 +82,12 @@ def _counts(columns: list[list[float | None]]) -> bool:
     return same and None not in columns[0] and len(set(columns[0])) == len(columns[0])
 
 
+def label_of(state: StateOf | None) -> str:
+    """Say what is compared."""
+    default = "states read by the function given"
+    return OBSERVATION if state is None else getattr(state, "label", default)
+
+
 def minigrid_state(env: gym.Env[Any, Any]) -> Hashable:
     """Return MiniGrid's whole state: grid, agent, and what it carries."""
     world: Any = env.unwrapped
@@ -88,12 +96,26 @@ def minigrid_state(env: gym.Env[Any, Any]) -> Hashable:
     return world.grid.encode().tobytes(), place, int(world.agent_dir), carried
 
 
-def ram_state(*places: int) -> StateOf:
-    """Return a function that reads some bytes of an Atari game's memory, or all of it."""
+minigrid_state.label = "MiniGrid's whole states"  # type: ignore[attr-defined]
 
-    def read(env: gym.Env[Any, Any]) -> Hashable:
+
+class ram_state:  # noqa: N801, it is used like a function
+    """Reads some bytes of an Atari game's memory, or all of it.
+
+    Args:
+        places: which; all by default.
+
+    >>> ram_state(14).label
+    "byte 14 of the game's memory"
+    """
+
+    def __init__(self, *places: int) -> None:
+        self.places = list(places)
+        which = ", ".join(map(str, places))
+        self.label = f"byte {which} of the game's memory" if places else "the game's memory"
+
+    def __call__(self, env: gym.Env[Any, Any]) -> Hashable:
+        """Return the bytes."""
         world: Any = env.unwrapped
         memory = world.ale.getRAM()
-        return bytes(memory[list(places)] if places else memory)
-
-    return read
+        return bytes(memory[self.places] if self.places else memory)

@@ -17,7 +17,7 @@ import numpy as np
 
 from easee.action_names import action_names
 from easee.errors import ArgumentTypeError, EaseeError
-from easee.probing.keys import OBSERVATION, StateOf, digest
+from easee.probing.keys import StateOf, digest, label_of
 
 Env = gym.Env[Any, Any]
 CHECKS = (gym.wrappers.OrderEnforcing, gym.wrappers.PassiveEnvChecker)
@@ -65,7 +65,7 @@ class Probe(ABC):
     @property
     def compares(self) -> str:
         """What is compared, in a word or two."""
-        return OBSERVATION if self.state is None else "states read by the function given"
+        return label_of(self.state)
 
     def reset(self, seed: int | None) -> Place:
         """Start an episode; without a seed, with one that is made up."""

@@ -74,8 +74,92 @@ def test_priors_are_listed_and_shown():
     assert invoke("priors", "catcher").output == "actions: left right\nleft right ~ right left\n"
 
 
+# --- environments --------------------------------------------------------------------------------
+
+
+def test_verify_says_what_holds_and_how_it_was_found_out():
+    result = invoke("verify", "rotation-grid", "--env", "easee/RotationGrid-v0", "--states", 30)
+    assert result.exit_code == 0
+    assert result.output.count("holds") == 3 and "BROKEN" not in result.output
+    for text in ("left left ~ right right", "0.000 [0.000, 0.", "compared observations"):
+        assert text in result.output
+
+
+def test_verify_shows_what_breaks(tmp_path):
+    folder = tmp_path / "new" / "pictures"
+    result = invoke(
+        *("verify", "doorkey", "--env", "MiniGrid-DoorKey-6x6-v0", "--rename", "open=toggle"),
+        *("--states", 40, "--pictures", folder),
+    )
+    assert result.exit_code == 0
+    broken = [line for line in result.output.splitlines() if "BROKEN" in line]
+    assert len(broken) == 1 and "open open ~ open" in broken[0]
+    pictures = sorted(folder.iterdir())
+    assert pictures and all(p.read_bytes().startswith(b"\x89PNG") for p in pictures)
+    assert all(str(picture) in result.output for picture in pictures)
+
+
+def test_verify_turns_sticky_actions_off_and_says_so():
+    result = invoke(
+        *("verify", "freeway", "--env", "ALE/Freeway-v5", "--states", 10, "--state", "ram:14"),
+        *("--option", "frameskip=1", "--option", "obs_type=ram"),
+    )
+    assert result.exit_code == 0 and "sticky actions" in result.output
+    assert "turned off" in result.output and "the environment is random" not in result.output
+    assert "compared byte 14 of the game's memory" in result.output
+
+
+def test_discovered_priors_can_be_compiled(tmp_path):
+    path = tmp_path / "found.txt"
+    result = invoke(
+        *("discover", "--env", "easee/CardinalGrid-v0", "--max-length", 2, "--states", 20),
+        *("-o", path),
+    )
+    assert result.exit_code == 0
+    assert "right left ~ Λ" in result.output and "no relation failed" in result.output
+    assert easee.Equivalences.load(path).equivalent("up down left", "left") is True
+    assert "41 (exact)" in invoke("compile", path, "--depth", 4).output
+
+
+def test_discover_takes_a_budget_a_tolerance_and_options():
+    result = invoke(
+        *("discover", "--env", "easee/RotationGrid-v0", "--option", "size=8", "--states", 30),
+        *("--tolerance", 0.3, "--budget", 4000),
+    )
+    assert result.exit_code == 0
+    assert "may fail in 30%" in result.output and "budget of 4,000 steps" in result.output
+
+
+def test_an_environment_may_come_from_a_package():
+    result = invoke("verify", "catcher", "--env", "easee.envs:easee/Catcher-v0", "--states", 3)
+    assert result.exit_code == 0 and "left right ~ right left" in result.output
+
+
+def test_names_with_brackets_are_shown(tmp_path):
+    prior = tmp_path / "prior.txt"
+    prior.write_text("actions: [left] [right]\n[left] [right] ~ [right] [left]\n")
+    rename = ("--rename", "[left]=left", "--rename", "[right]=right")
+    result = invoke("verify", prior, "--env", "easee/Catcher-v0", "--states", 3, *rename)
+    assert "[left] [right] ~ [right] [left]" in result.output
+
+
+def test_what_cannot_be_written_is_refused_before_the_work(tmp_path):
+    (tmp_path / "file").touch()
+    for arguments in (
+        ("discover", "--env", "no/such-v0", "-o", tmp_path),
+        ("discover", "--env", "no/such-v0", "-o", tmp_path / "file" / "prior.txt"),
+        ("verify", "catcher", "--env", "no/such-v0", "--pictures", tmp_path / "file"),
+    ):
+        result = invoke(*arguments)
+        assert result.exit_code == 1 and "cannot write" in result.output
+
+
 def test_version():
     assert invoke("--version").output == f"easee {easee.__version__}\n"
+
+
+CATCHER = ("verify", "catcher", "--env", "easee/Catcher-v0")
+FREEWAY = ("verify", "freeway", "--env", "ALE/Freeway-v5")
 
 
 @pytest.mark.parametrize(
@@ -88,6 +172,28 @@ def test_version():
         (("draw", "cardinal-grid", "-d", 30, "-o", "x.png"), "lower the depth"),
         (("draw", "cardinal-grid", "-d", 2, "-o", "x.txt"), ".svg, .png or .pdf"),
         (("priors", "catchr"), "did you mean 'catcher'"),
+        (("verify", "doorkey", "--env", "MiniGrid-DoorKey-6x6-v0"), "left, right, forward, pickup"),
+        (("verify", "doorkey", "--env", "MiniGrid-DoorKey-6x6-v0"), "drop, toggle, done"),
+        ((*CATCHER, "--rename", "left"), "--rename NAME=VALUE"),
+        ((*CATCHER, "--rename", "lft=right"), "did you mean 'left'"),
+        ((*CATCHER, "--option", "width"), "--option NAME=VALUE"),
+        ((*CATCHER, "--option", "size=3"), "'size'"),
+        ((*CATCHER, "--option", "width=abc"), "found 'abc'"),
+        ((*CATCHER, "--state", "obsrvation"), "did you mean 'observation'"),
+        ((*CATCHER, "--state", "minigrid"), "MiniGrid"),
+        ((*CATCHER, "--state", "ram"), "Atari"),
+        ((*CATCHER, "--states", 0), "states of at least 1"),
+        ((*FREEWAY, "--state", "ram:x"), "bytes from 0 to 127"),
+        ((*FREEWAY, "--state", "ram:14,128"), "bytes from 0 to 127"),
+        ((*FREEWAY, "--option", "obs_type=smell"), "smell"),
+        (("verify", "catcher", "--env", "easee/Catchr-v0"), "did you mean 'easee/Catcher-v0'"),
+        (("verify", "catcher", "--env", "CartPol-v1"), "did you mean 'CartPole-v1'"),
+        (("verify", "catcher", "--env", "no_such_package:Some-v0"), "'no_such_package'"),
+        (("verify", "catcher", "--env", "easee.envs:Catcher-v0"), "Catcher"),
+        (("verify", "catcher", "--env", ":Catcher-v0"), "Catcher"),
+        (("verify", "catcher", "--env", "Pendulum-v1"), "Discrete"),
+        (("discover", "--env", "easee/RotationGrid-v0", "--option", "size=big"), "big"),
+        (("discover", "--env", "CartPole-v1", "--budget", 5000), "state="),
     ],
 )
 def test_errors_are_one_line_without_a_traceback(arguments, says):

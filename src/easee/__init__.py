@@ -32,6 +32,7 @@ from easee.errors import (
     MissingExtraError,
     PolicyFileError,
     PriorError,
+    ProbeError,
     UnknownActionError,
     WriteError,
 )
@@ -60,6 +61,7 @@ __all__ = [
     "MissingExtraError",
     "PolicyFileError",
     "PriorError",
+    "ProbeError",
     "TabuExplorer",
     "UniformExplorer",
     "UnknownActionError",

@@ -304,6 +304,8 @@ def verify_command(
 
     with _reported():
         omega = load_prior(prior)
+        if pictures is not None:
+            check_writable(pictures / "picture.png")  # before the work, not after it
         world = lookup.make_env(env, option or [], render=pictures is not None)
         say = lookup.remark(env, option or [])
         names = lookup.pairs_of(rename or [], "--rename")
@@ -381,6 +383,7 @@ def _progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
         TimeElapsedColumn(),
         console=err,
         transient=True,
+        disable=not err.is_terminal,  # it would leave an empty line in a file
     ) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=max(done, total))

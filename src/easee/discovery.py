@@ -20,14 +20,14 @@ import gymnasium as gym
 import numpy as np
 
 from easee.equivalences import Equivalences
-from easee.errors import ArgumentError, checked_count
+from easee.errors import ArgumentError, ProbeError, checked_count
 from easee.explorer_base import checked_share
 from easee.probing.comparing import is_random
 from easee.probing.counting import refuse_counters
 from easee.probing.evidence import RelationCheck
 from easee.probing.keys import StateOf
-from easee.probing.probe import Place, Probe, ProbeError, make_probe, names_of
-from easee.probing.sampling import Sample, sample
+from easee.probing.probe import BudgetSpent, Place, Probe, make_probe, names_of
+from easee.probing.sampling import Sample, describe, sample
 from easee.word_problem import Presentation, equivalent, rules_of
 
 FIRST = 16  # states that a word is executed in before it is a candidate
@@ -97,16 +97,24 @@ def discover(
     checked_count(max_length, "max_length")
     checked_count(budget, "budget")
     checked_share(tolerance, "tolerance")
-    probe = make_probe(env, state, seed=seed)
-    rng = np.random.default_rng([seed, 2])
-    refuse_counters(probe, rng)
+    checked_count(states, "states")
     if rollout is None:
         rollout = max(min(budget // 2, max(100 * states, 20_000)), 1)
-    found = sample(probe, states, seed=seed, eventful=eventful, rollout=rollout)
-    _check_fit(probe, found, rng)
-    search = _Search(probe, found.places, found.rare, found.near, tolerance, budget)
+    try:
+        probe = make_probe(env, state, seed=seed, budget=budget)
+        names = Equivalences(names_of(env)).actions  # before the work: it may not like them
+        rng = np.random.default_rng([seed, 2])
+        refuse_counters(probe, rng)
+        found = sample(probe, states, seed=seed, eventful=eventful, rollout=rollout)
+        _check_fit(probe, found, rng)
+    except BudgetSpent:
+        note = (
+            f"the budget of {budget:,} steps ended it before the first word was tried: choosing "
+            f"{states:,} states takes more"
+        )
+        return Discovery(Equivalences(names_of(env)), (), budget, 0, (note,))
+    search = _Search(probe, found.places, found.rare, found.near, tolerance)
     length = search.run(max_length, progress)
-    names = names_of(env)
     evidence = tuple(
         RelationCheck(tuple(names[a] for a in u), tuple(names[a] for a in v), trials, violations)
         for (u, v), (trials, violations) in search.found.items()
@@ -114,10 +122,6 @@ def discover(
     notes = _notes(probe, found, tolerance, length, max_length, budget)
     omega = Equivalences(names, [(e.left, e.right) for e in evidence])
     return Discovery(omega, evidence, probe.steps, length, notes)
-
-
-class _BudgetSpent(Exception):
-    """The next execution would cost more steps than are left."""
 
 
 @dataclass
@@ -130,7 +134,6 @@ class _Search:
         rare: the actions with rare effects.
         near: states near those, for words with such actions.
         tolerance: the share of states in which a relation may fail.
-        budget: the steps that may be taken.
         found: relations, each with its trials and violations.
         known: words that nothing earlier comes out like, and where they lead from the first states.
         codes: numbers for what comes out.
@@ -143,7 +146,6 @@ class _Search:
     rare: frozenset[int]
     near: list[Place]
     tolerance: float
-    budget: int
     found: dict[tuple[Word, Word], tuple[int, int]] = field(default_factory=dict)
     known: dict[Word, list[Place]] = field(default_factory=dict)
     codes: dict[Hashable, int] = field(default_factory=dict)
@@ -163,7 +165,7 @@ class _Search:
                     self.tried += 1
                     if progress is not None:
                         progress(self.tried, len(self.known))
-            except _BudgetSpent:
+            except BudgetSpent:
                 return length - 1
             layer = following
         return max_length
@@ -172,7 +174,6 @@ class _Search:
         """Try a word: nothing new if it follows from what is known, or comes out like another."""
         if rules_of(self._presentation()).reduce(word) != word:
             return False
-        self._afford(min(FIRST, len(self.places)))
         ends = [self.probe.after(place, word[-1:]) for place in self.known[word[:-1]]]
         for earlier in self._candidates(ends):
             if equivalent(self._presentation(), word, earlier) is True:
@@ -207,7 +208,6 @@ class _Search:
         prefix = one[: len(two)] == two  # then one walk shows both
         most = self.tolerance * len(places)
         for place in places:
-            self._afford(len(one) + len(two))
             u = self.probe.walk(place, one)
             v = u[: len(two) + 1] if prefix else self.probe.walk(place, two)
             if u[-1].truncated or v[-1].truncated:
@@ -240,10 +240,6 @@ class _Search:
     def _presentation(self) -> Presentation:
         return Presentation(self.probe.n_actions, tuple(self.found))
 
-    def _afford(self, steps: int) -> None:
-        if self.probe.steps + steps > self.budget:
-            raise _BudgetSpent
-
 
 def _check_fit(probe: Probe, found: Sample, rng: np.random.Generator) -> None:
     if is_random(probe, found.places, rng):
@@ -252,7 +248,7 @@ def _check_fit(probe: Probe, found: Sample, rng: np.random.Generator) -> None:
             "differently, so words cannot be compared one by one. Take the randomness out (for "
             "Atari games repeat_action_probability=0), or check relations of your own with verify"
         )
-    if found.met > 0.99 * found.seen and found.seen >= 100:
+    if found.new > 0.99 and found.seen >= 100:
         raise ArgumentError(
             f"hardly two of the {probe.compares} in {found.seen:,} random steps were equal, so "
             "nothing can be found. Pass state=, a function that reads (or rounds) what matters"
@@ -262,11 +258,9 @@ def _check_fit(probe: Probe, found: Sample, rng: np.random.Generator) -> None:
 def _notes(
     probe: Probe, found: Sample, tolerance: float, length: int, max_length: int, budget: int
 ) -> tuple[str, ...]:
-    plain = len(found.places) - found.eventful
     notes = [
         f"compared {probe.compares}, went back by {probe.kind}",
-        f"{plain} states as {found.seen:,} random steps met them, {found.eventful} near rare "
-        f"effects ({len(found.near)} for words with such an action)",
+        *describe(found, names_of(probe.env)),
         f"a relation may fail in {tolerance:.0%} of them" if tolerance else "no relation failed",
     ]
     if length < max_length:

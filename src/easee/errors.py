@@ -8,6 +8,7 @@
     ├── GraphTooLargeError (MemoryError)   the graph would not fit in memory
     ├── ConvergenceError (RuntimeError)    the optimiser missed its tolerance
     ├── PolicyFileError (ValueError)       a file that is no policy, or not a whole one
+    ├── ProbeError (ValueError)            an environment that cannot be looked into
     ├── WriteError (OSError)               a file that cannot be written
     └── MissingExtraError (ImportError)    an optional dependency is not installed
 
@@ -74,6 +75,10 @@ class ConvergenceError(EaseeError, RuntimeError):
 
 class PolicyFileError(EaseeError, ValueError):
     """A file is no policy, or not a whole one."""
+
+
+class ProbeError(EaseeError, ValueError):
+    """An environment cannot be looked into: it cannot be put back, or is random."""
 
 
 class WriteError(EaseeError, OSError):

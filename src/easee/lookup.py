@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
+from rich.markup import escape
 from rich.table import Table
 
 from easee.discovery import Discovery
-from easee.errors import ArgumentError, MissingExtraError, nearest
+from easee.errors import ArgumentError, EaseeError, MissingExtraError, nearest
 from easee.probing.evidence import RelationCheck
 from easee.probing.keys import PLAYER, StateOf, minigrid_state, ram_state
 from easee.verification import Verification
@@ -33,10 +34,10 @@ def make_env(name: str, options: Iterable[str] = (), *, render: bool = False) ->
     for start, (package, extra) in HOMES.items():
         if name.startswith(start):
             _register(package, extra)
-    package, colon, _ = name.rpartition(":")
-    if colon:
+    package, colon, plain = name.rpartition(":")
+    if package:
         _register(package, "")
-    elif name not in gym.registry:
+    elif colon or name not in gym.registry:
         close = difflib.get_close_matches(name, gym.registry, n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
         raise ArgumentError(
@@ -46,13 +47,15 @@ def make_env(name: str, options: Iterable[str] = (), *, render: bool = False) ->
     chosen: dict[str, Any] = {
         key: _value(text) for key, text in pairs_of(options, "--option").items()
     }
-    if name.startswith("ALE/"):
+    if plain.startswith("ALE/"):
         chosen.setdefault(STICKY, 0.0)
     if render:
         chosen.setdefault("render_mode", "rgb_array")
     try:
         return gym.make(name, **chosen)
-    except TypeError as error:
+    except EaseeError:
+        raise
+    except Exception as error:  # whatever its own code makes of the options
         raise ArgumentError(f"{name} cannot be made with {chosen}: {error}") from None
 
 
@@ -68,7 +71,8 @@ def _register(package: str, extra: str) -> None:
 
 def remark(name: str, options: Iterable[str]) -> list[str]:
     """Say what was set without being asked for."""
-    if name.startswith("ALE/") and not any(o.startswith(STICKY) for o in options):
+    atari = name.rpartition(":")[2].startswith("ALE/")
+    if atari and not any(o.startswith(STICKY) for o in options):
         return [f"sticky actions, which break every equivalence, were turned off ({STICKY}=0)"]
     return []
 
@@ -121,7 +125,7 @@ def state_reader(name: str, env: gym.Env[Any, Any]) -> StateOf | None:
 
 def _bytes(text: str) -> list[int]:
     found = [place for place in text.split(",") if place]
-    if not all(place.isdigit() and int(place) < 128 for place in found):
+    if not all(place.isdecimal() and int(place) < 128 for place in found):
         raise ArgumentError(f"expected bytes from 0 to 127 as ram:14,16, found {text!r}")
     return [int(place) for place in found]
 
@@ -130,7 +134,8 @@ def verification_table(found: Verification, title: str) -> Table:
     """Return one line for each relation."""
     table = _table(title, "violations")
     for check in found.relations:
-        table.add_row(str(check), *_counts(check), "holds" if not check.violations else "BROKEN")
+        verdict = "BROKEN" if check.violations else "holds"
+        table.add_row(escape(str(check)), *_counts(check), verdict)
     return table
 
 
@@ -138,7 +143,7 @@ def discovery_table(found: Discovery, title: str) -> Table:
     """Return one line for each relation."""
     table = _table(title, "violations")
     for evidence in found.evidence:
-        table.add_row(str(evidence), *_counts(evidence), "")
+        table.add_row(escape(str(evidence)), *_counts(evidence), "")
     return table
 
 

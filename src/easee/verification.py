@@ -15,12 +15,19 @@ import numpy as np
 
 from easee.equivalences import Equivalences
 from easee.errors import ArgumentError, ArgumentTypeError, checked_count, nearest
-from easee.probing.comparing import is_random, outcomes, permutation_test, rejected
+from easee.probing.comparing import (
+    is_random,
+    least_repeats,
+    outcomes,
+    permutation_test,
+    permutations_for,
+    rejected,
+)
 from easee.probing.counting import refuse_counters
 from easee.probing.evidence import Counterexample, RelationCheck
 from easee.probing.keys import StateOf
 from easee.probing.probe import Place, Probe, make_probe, names_of
-from easee.probing.sampling import Sample, sample
+from easee.probing.sampling import Sample, describe, sample
 
 KEPT = 3  # counterexamples of a relation
 Word = tuple[int, ...]
@@ -62,6 +69,7 @@ def verify(
     seed: int = 0,
     eventful: float = 0.5,
     repeats: int = 30,
+    rollout: int | None = None,
     rename: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> Verification:
@@ -79,6 +87,8 @@ def verify(
             nothing changed something), where there are any; the others are as random actions meet
             them.
         repeats: how often each side is executed in each state if the environment is random.
+        rollout: the random steps that states are chosen from; by default 100 for each state and at
+            least 10,000.
         rename: from names of the prior's actions to the environment's, where they differ.
         progress: called with how many trials are done and how many there are.
 
@@ -97,8 +107,11 @@ def verify(
     rng = np.random.default_rng([seed, 1])
     if any(len(u) != len(v) for u, v in words):
         refuse_counters(probe, rng)
-    found = sample(probe, states, seed=seed, eventful=eventful)
+    found = sample(probe, states, seed=seed, eventful=eventful, rollout=rollout)
     random = is_random(probe, found.places, rng)
+    if random:
+        least = least_repeats(states)
+        checked_count(repeats, f"repeats in {states} states of a random environment", least=least)
     compare = partial(_compare_random, repeats=repeats, rng=rng) if random else _compare
     checks = []
     for i, (pair, (u, v)) in enumerate(zip(omega, words, strict=True)):
@@ -120,6 +133,12 @@ def _words(
     omega: Equivalences, names: tuple[str, ...], rename: dict[str, str]
 ) -> list[tuple[Word, Word]]:
     """Return the relations in the environment's numbers."""
+    for action in rename:
+        if action not in omega.actions:
+            raise ArgumentError(
+                f"cannot rename {action!r}, which is no action of the prior: "
+                f"{nearest(action, omega.actions)}"
+            )
     place = {name.lower(): i for i, name in enumerate(names)}
     numbered = set(names) == {str(i) for i in range(len(names))}
     number: dict[str, int] = {}
@@ -175,11 +194,18 @@ def _compare_random(
     """Test in every state whether both sides have one distribution, all states together."""
     p_values: list[float] = []
     tested: list[Place] = []
+    alike = False
     for place in places:
         one, two = (outcomes(probe, place, word, repeats, rng) for word in (u, v))
         if one is not None and two is not None:
-            p_values.append(permutation_test(one, two, rng))
+            p_values.append(permutation_test(one, two, rng, permutations_for(len(places))))
             tested.append(place)
+            alike = alike or len({*one, *two}) < 2 * repeats
+    if tested and not alike:
+        raise ArgumentError(
+            f"no two executions of a word came out alike in {probe.compares}, so distributions "
+            "cannot be compared. Pass state=, a function that reads (or rounds) what matters"
+        )
     broken = [place for place, no in zip(tested, rejected(p_values), strict=True) if no]
     kept = [
         _counterexample(probe, place, probe.after(place, u), probe.after(place, v))
@@ -205,12 +231,10 @@ def _check_length(checks: list[RelationCheck]) -> None:
 
 
 def _notes(probe: Probe, found: Sample, random: bool, repeats: int) -> tuple[str, ...]:
-    plain = len(found.places) - found.eventful
     notes = [
         f"compared {probe.compares}",
         f"went back by {probe.kind}",
-        f"{plain} states as {found.seen:,} random steps met them, {found.eventful} near rare "
-        "effects",
+        *describe(found, names_of(probe.env)),
     ]
     if random:
         notes.append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 
 import numpy as np
@@ -46,12 +47,16 @@ def outcomes(
 
 
 def permutation_test(
-    one: Sequence[Hashable], two: Sequence[Hashable], rng: np.random.Generator
+    one: Sequence[Hashable],
+    two: Sequence[Hashable],
+    rng: np.random.Generator,
+    permutations: int = PERMUTATIONS,
 ) -> float:
     """Return the p-value of two samples of outcomes being from one distribution.
 
     The statistic is that of the chi-square test of homogeneity; its distribution comes from dealing
-    the outcomes anew to both sides, so it holds for samples of any size.
+    the outcomes anew to both sides, so it holds for samples of any size. It is never below one in
+    `permutations`.
 
     >>> permutation_test("aaaaaaaa", "bbbbbbbb", np.random.default_rng(0)) < 0.001
     True
@@ -63,9 +68,9 @@ def permutation_test(
     for row, side in zip(table, (one, two), strict=True):
         np.add.at(row, [kinds[key] for key in side], 1)
     total = table.sum(axis=0)
-    dealt = rng.multivariate_hypergeometric(total, len(one), size=PERMUTATIONS)
+    dealt = rng.multivariate_hypergeometric(total, len(one), size=permutations)
     larger = _spread(dealt, total, len(one)) >= _spread(table[:1], total, len(one)) - 1e-9
-    return float((1 + larger.sum()) / (1 + PERMUTATIONS))
+    return float((1 + larger.sum()) / (1 + permutations))
 
 
 def _spread(dealt: NDArray[np.int64], total: NDArray[np.int64], size: int) -> NDArray[np.float64]:
@@ -86,6 +91,22 @@ def rejected(p_values: Sequence[float]) -> list[bool]:
             break
         found[i] = True
     return found
+
+
+def permutations_for(tests: int) -> int:
+    """Return how often to deal anew so that one of many tests can be significant among them."""
+    return max(PERMUTATIONS, math.ceil(2 * tests / LEVEL))
+
+
+def least_repeats(tests: int) -> int:
+    """Return how many executions it takes for one of many tests to be significant among them.
+
+    Two samples of n with no outcome in common are one of the 2 most uneven of C(2n, n) deals.
+
+    >>> least_repeats(1), least_repeats(200)
+    (4, 8)
+    """
+    return next(n for n in range(1, 100) if 2 / math.comb(2 * n, n) <= LEVEL / tests)
 
 
 def _seed(rng: np.random.Generator) -> int:

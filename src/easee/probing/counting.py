@@ -24,8 +24,9 @@ def refuse_counters(probe: Probe, rng: np.random.Generator) -> None:
     """Raise an error that names the fields, if observations are compared and some count steps."""
     found = find_counters(probe, rng) if probe.state is None else []
     if found:
+        names = ", ".join(name or "the number itself" for name in found)
         raise ArgumentError(
-            f"the observations count steps: {', '.join(found)} is another at every step, whatever "
+            f"the observations count steps: {names} is another at every step, whatever "
             "is done, so that words of different lengths never come out alike. Leave it out with a "
             "wrapper, or pass state=, a function that reads what matters"
         )

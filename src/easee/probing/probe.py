@@ -7,6 +7,8 @@ deep copy, and starting over from the same seed with the same actions.
 from __future__ import annotations
 
 import copy
+import math
+import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
@@ -16,15 +18,24 @@ import gymnasium as gym
 import numpy as np
 
 from easee.action_names import action_names
-from easee.errors import ArgumentTypeError, EaseeError
+from easee.errors import ArgumentTypeError, EaseeError, ProbeError
 from easee.probing.keys import StateOf, digest, label_of
+from easee.probing.layers import Env, bare, copied, forget_last_action, remembered, wrappers
 
-Env = gym.Env[Any, Any]
-CHECKS = (gym.wrappers.OrderEnforcing, gym.wrappers.PassiveEnvChecker)
+UNCOPYABLE = (
+    TypeError,
+    AttributeError,
+    ValueError,
+    RuntimeError,
+    NotImplementedError,
+    copy.Error,
+    pickle.PickleError,
+)
+PICTURES = ("rgb_array", "ansi")
 
 
-class ProbeError(EaseeError, ValueError):
-    """An environment cannot be looked into."""
+class BudgetSpent(Exception):
+    """The next step would be one more than may be taken."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +71,7 @@ class Probe(ABC):
         self.env = env
         self.state = state
         self.steps = 0
+        self.budget: float = math.inf
         self.n_actions = int(env.action_space.n)  # type: ignore[attr-defined]
 
     @property
@@ -90,8 +102,7 @@ class Probe(ABC):
         for action in word:
             if places[-1].terminated or places[-1].truncated:
                 break
-            observation, _, terminated, truncated, _ = env.step(action)
-            self.steps += 1
+            observation, _, terminated, truncated, _ = self._step(env, action)
             taken.append(action)
             places.append(self._place(env, observation, bool(terminated), bool(truncated)))
         places[-1] = replace(places[-1], token=self._token(env, place, tuple(taken)))
@@ -99,9 +110,15 @@ class Probe(ABC):
 
     def picture(self, place: Place) -> Any:
         """Return what the environment renders at a place, or None."""
-        if self.env.render_mode not in ("rgb_array", "ansi"):
+        if self.env.render_mode not in PICTURES:
             return None
         return self._go(place, None).render()
+
+    def _step(self, env: Env, action: int) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        if self.steps >= self.budget:
+            raise BudgetSpent
+        self.steps += 1
+        return env.step(action)
 
     @abstractmethod
     def _first_token(self, seed: int) -> Any:
@@ -118,7 +135,7 @@ class Probe(ABC):
     def _place(
         self, env: Env, observation: Any, terminated: bool = False, truncated: bool = False
     ) -> Place:
-        found = digest(observation) if self.state is None else self.state(env)
+        found = digest(observation) if self.state is None else _checked_state(self.state(env))
         return Place(None, (found, terminated), observation, terminated, truncated)
 
 
@@ -128,10 +145,10 @@ class CopyingProbe(Probe):
     kind = "deep copies of the environment"
 
     def _first_token(self, seed: int) -> Env:
-        return _copied(self.env)
+        return copied(self.env)
 
     def _go(self, place: Place, fresh: int | None) -> Env:
-        env = _copied(place.token)
+        env = copied(place.token)
         if fresh is not None:
             env.unwrapped.np_random = np.random.default_rng(fresh)
         return env
@@ -149,22 +166,32 @@ class CloningProbe(Probe):
         world: Any = self.env.unwrapped
         # With and without the emulator's random numbers: fresh ones go on from where they are.
         states = [world.clone_state(include_rng=rng) for rng in (False, True)]
-        return states, [_remembered(wrapper) for wrapper in _wrappers(self.env)]
+        memories = [remembered(wrapper) for wrapper in wrappers(self.env)]
+        # The screen is drawn by steps only: going back does not change it.
+        picture = self.env.render() if self.env.render_mode in PICTURES else None
+        return states, memories, copy.deepcopy(world.np_random), picture
 
     def _go(self, place: Place, fresh: int | None) -> Env:
-        states, memories = place.token
+        states, memories, random, _ = place.token
         world: Any = self.env.unwrapped
+        forget_last_action(world)
         world.restore_state(states[fresh is None])
-        for wrapper, memory in zip(_wrappers(self.env), memories, strict=True):
+        world.np_random = copy.deepcopy(random) if fresh is None else np.random.default_rng(fresh)
+        for wrapper, memory in zip(wrappers(self.env), memories, strict=True):
             wrapper.__dict__.update(copy.deepcopy(memory))
         return self.env
 
+    def picture(self, place: Place) -> Any:
+        """Return what the environment rendered when it was there, or None."""
+        return place.token[-1]
+
     def _token(self, env: Env, place: Place, taken: tuple[int, ...]) -> Any:
-        return self._first_token(0)
+        # A word of no actions draws nothing.
+        return self._first_token(0) if taken else place.token
 
 
 class ReplayingProbe(Probe):
-    """Starting over: a token is a seed and the actions since."""
+    """Starting over: a token is a seed and the actions since, with the randomness they had."""
 
     kind = "starting over with the same seed and actions"
 
@@ -172,24 +199,40 @@ class ReplayingProbe(Probe):
         return seed, ()
 
     def _go(self, place: Place, fresh: int | None) -> Env:
-        seed, actions = place.token
+        seed, parts = place.token
         self.env.reset(seed=seed)
-        for action in actions:
-            self.env.step(action)
-        self.steps += len(actions)
+        for random, actions in parts:
+            self._renew(random)
+            for action in actions:
+                self._step(self.env, action)
+        self._renew(fresh)
         return self.env
 
+    def _renew(self, fresh: int | None) -> None:
+        self._fresh = fresh
+        if fresh is not None:
+            self.env.unwrapped.np_random = np.random.default_rng(fresh)
+
     def _token(self, env: Env, place: Place, taken: tuple[int, ...]) -> Any:
-        seed, actions = place.token
-        return seed, (*actions, *taken)
+        seed, parts = place.token
+        return seed, (*parts, (self._fresh, taken))
 
 
-def make_probe(env: Env, state: StateOf | None = None, *, seed: int = 0) -> Probe:
+def make_probe(
+    env: Env, state: StateOf | None = None, *, seed: int = 0, budget: float = math.inf
+) -> Probe:
     """Return the first kind of probe that works for an environment.
+
+    Args:
+        env: with discrete actions.
+        state: reads what is compared; by default it is the observation.
+        seed: of the actions by which it is tried.
+        budget: the steps that may be taken, those to find out included.
 
     Raises:
         ArgumentTypeError: its actions are not discrete.
         ProbeError: it can be put back in none of the three ways.
+        BudgetSpent: the budget does not last to find out.
     """
     if not isinstance(env, gym.Env):
         raise ArgumentTypeError(f"expected a Gymnasium environment, found {type(env).__name__}")
@@ -198,19 +241,22 @@ def make_probe(env: Env, state: StateOf | None = None, *, seed: int = 0) -> Prob
             f"expected actions Discrete(n) from 0 on, found {env.action_space}: words are made "
             "of a list of actions (easee.envs.FlatActions makes one of MultiDiscrete)"
         )
-    env = _bare(env)
+    env = bare(env)
     kinds: list[type[Probe]] = [CopyingProbe, ReplayingProbe]
     if hasattr(env.unwrapped, "clone_state") and hasattr(env.unwrapped, "restore_state"):
         kinds.insert(0, CloningProbe)
-    reasons = []
+    reasons, steps = [], 0
     for kind in kinds:
         probe = kind(env, state)
+        probe.steps, probe.budget = steps, budget
         try:
             _check_repeats(probe, seed)
-        except (TypeError, AttributeError, ValueError, RuntimeError, NotImplementedError) as error:
+        except EaseeError:
+            raise
+        except UNCOPYABLE as error:
             reasons.append(f"{kind.kind}: {error}")
+            steps = probe.steps
         else:
-            probe.steps = 0
             return probe
     raise ProbeError("this environment cannot be put back. Tried " + "; ".join(reasons))
 
@@ -233,34 +279,13 @@ def names_of(env: Env) -> tuple[str, ...]:
     return known or tuple(str(i) for i in range(int(env.action_space.n)))  # type: ignore[attr-defined]
 
 
-def _copied(env: Env) -> Env:
-    """Return a deep copy that shares what never changes: spaces and specifications."""
-    shared: dict[int, Any] = {}
-    for layer in [*_wrappers(env), env.unwrapped]:
-        for name in ("action_space", "observation_space", "metadata", "spec", "cached_spec"):
-            for value in (layer.__dict__.get(name), layer.__dict__.get(f"_{name}")):
-                shared[id(value)] = value
-    return copy.deepcopy(env, shared)
-
-
-def _bare(env: Env) -> Env:
-    """Return an environment without the wrappers that only check how it is used."""
-    if isinstance(env, CHECKS):
-        return _bare(env.env)
-    if isinstance(env, gym.Wrapper) and isinstance(env.env, CHECKS):
-        twin = copy.copy(env)
-        twin.env = _bare(env.env)
-        return twin
-    return env
-
-
-def _wrappers(env: Env) -> list[gym.Wrapper[Any, Any, Any, Any]]:
-    found = []
-    while isinstance(env, gym.Wrapper):
-        found.append(env)
-        env = env.env
-    return found
-
-
-def _remembered(wrapper: gym.Wrapper[Any, Any, Any, Any]) -> dict[str, Any]:
-    return copy.deepcopy({k: v for k, v in wrapper.__dict__.items() if k not in ("env", "spec")})
+def _checked_state(found: Any) -> Hashable:
+    try:
+        hash(found)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"expected state= to return something hashable, found {type(found).__name__}: make it "
+            "a tuple, or bytes"
+        ) from None
+    state: Hashable = found
+    return state

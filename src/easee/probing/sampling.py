@@ -13,7 +13,7 @@ it usually does. Walls stay as rare as they are.)
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,15 +48,15 @@ class Sample:
         eventful: how many of them, the first ones, were chosen near rare effects.
         rare: the actions that have an effect in some states but not in most.
         near: all places around rare effects, of which the eventful states are some.
-        met: how many different keys the rollouts met.
-        seen: how many steps they took.
+        new: the share of the steps from resets on that met another key than all before.
+        seen: how many steps all rollouts took.
     """
 
     places: list[Place]
     eventful: int
     rare: frozenset[int]
     near: list[Place]
-    met: int
+    new: float
     seen: int
 
 
@@ -78,6 +78,7 @@ def sample(
     rng = np.random.default_rng(seed)
     rolling = _Rollouts(probe, rng)
     plain = rolling.from_resets(max(steps // 2, 1) if eventful else steps)
+    new = len(rolling.counts) / len(plain)
     searched = rolling.from_seldom_seen(steps // 2) if eventful else []
     events = _rare_effects([*plain, *searched], probe.n_actions)
     near = _near(probe, events, rng) if eventful and events else []
@@ -86,7 +87,19 @@ def sample(
     for i in rng.permutation(len(plain))[: count - special]:
         places.append(probe.after(plain[i].kept, plain[i].since))
     seen = len(plain) + len(searched)
-    return Sample(places, special, frozenset(events), near, len(rolling.counts), seen)
+    return Sample(places, special, frozenset(events), near, new, seen)
+
+
+def describe(found: Sample, names: Sequence[str]) -> list[str]:
+    """Say how states were chosen, in sentences."""
+    plain = len(found.places) - found.eventful
+    notes = [f"chose {plain} states as random actions met them, of {found.seen:,} random steps"]
+    if found.near:
+        rare = ", ".join(names[action] for action in sorted(found.rare))
+        notes.append(f"chose {found.eventful} of {len(found.near)} states near effects of {rare}")
+    else:
+        notes.append("saw no action that has an effect in some states but not in most")
+    return notes
 
 
 class _Rollouts:

@@ -35,6 +35,9 @@ from easee.graph import LocalGraph
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int32]
 
+EQUAL_ENTROPY = 1e-12  # outcome distributions whose entropies differ by less are as uncertain
+NEGLIGIBLE = 1e-200  # chances below are taken for 0: together with few visits they would be anyway
+
 
 @dataclass(frozen=True, eq=False)
 class Network:
@@ -296,6 +299,19 @@ class Mixture:
         count = sum_at(self.rows, np.ones(len(self.rows)), 1)
         return float(np.sum(self.weights * np.log(count[self.rows]) / count[self.rows]))
 
+    @property
+    def separate(self) -> bool:
+        """Whether no two nodes share a state at any step, and all are equally uncertain there.
+
+        Then H(q_t) is H(p_t) and what the outcomes add, which no policy changes.
+        """
+        if (np.diff(self.matrix.indptr) > 1).any():
+            return False
+        chances = self.matrix.data
+        own = sum_at(self.matrix.indices, -chances * np.log(chances), len(self.nodes))
+        mean = sum_at(self.steps, own, 1) / np.bincount(self.steps)
+        return bool(np.abs(own - mean[self.steps]).max() <= EQUAL_ENTROPY)
+
     def spread(self, visits: Floats) -> Floats:
         """Return q, float (r,): how likely each state is at each step, given the nodes' visits."""
         likely: Floats = self.matrix @ visits[self.nodes]
@@ -370,6 +386,7 @@ def checked_outcomes(graph: LocalGraph, outcomes: Any) -> csr_array:
             f"expected outcomes whose rows sum to 1, found {total[node]:.12g} in the row of node "
             f"{node}: divide every row by its sum"
         )
+    chances.data[chances.data < NEGLIGIBLE] = 0.0
     chances.eliminate_zeros()
     chances.data /= np.repeat(total, np.diff(chances.indptr))
     return chances
@@ -425,10 +442,11 @@ def duality_gap(
     if not isinstance(graph, LocalGraph):
         raise ArgumentTypeError(f"expected a LocalGraph, found {type(graph).__name__}")
     table = checked_probabilities(graph, probabilities)
+    if outcomes is not None:
+        refuse_interest(interest)
     net = network(graph, node_weights(graph, weights, interest))
     visits = push(net, table[graph.forward])
     if outcomes is not None:
-        refuse_interest(interest)
         return mixed_certificate(net, mixture(graph, outcomes, weights), visits)
     return certificate(net, visits, bound(graph, weights, interest) - objective(net, visits))
 

@@ -46,8 +46,9 @@ class ExplorationPolicy:
         probabilities: float (n, k), of each action at each node. Pruned actions have 0; rows of
             nodes without a forward action (full depth, dead ends) are all 0.
         visits: float (n,), how likely each node is on the way.
-        entropy: the objective J, the weighted mean of the layers' entropies.
-        bound: what uniform layers would give; `entropy` cannot be larger.
+        entropy: the objective J, the weighted mean of the layers' entropies; with outcomes, of the
+            entropies of the states.
+        bound: what uniform layers (or states) would give; `entropy` cannot be larger.
         gap: the duality gap: the optimum is at most `entropy + gap`.
 
     >>> policy = compile(Equivalences(["a", "b"], ["a b ~ b a"]), depth=2)
@@ -208,6 +209,7 @@ def balance(
     *,
     weights: ArrayLike | None = None,
     interest: ArrayLike | None = None,
+    outcomes: Any = None,
     tolerance: float = 1e-9,
 ) -> ExplorationPolicy:
     """Find the policy that visits the nodes of a graph as evenly as possible.
@@ -215,11 +217,20 @@ def balance(
     The visits of the optimum are unique. Of the policies that have them, the one of largest path
     entropy is taken, so that the answer is unique and keeps every symmetry of the prior.
 
+    With `outcomes` (the paper's stochastic case) it is the states that are to be visited evenly: a
+    word leads to each with some chance, and the objective is the entropy of where one is, the
+    mixture of the outcomes of the nodes. The optimal mixture of every step is unique; of the
+    policies that have it, again the one of largest path entropy is taken. Nodes that it does not
+    visit go on evenly. Where outcomes never overlap within a step and are equally uncertain, the
+    policy is the same as without.
+
     Args:
         graph: the local-dynamics graph.
         weights: float (d,), non-negative, how much the entropy of each layer from 1 to d counts;
             scaled to sum 1. By default all count the same, as in the paper.
         interest: bool (n,), the nodes whose visits count; by default all.
+        outcomes: float (n, states), dense or scipy.sparse: row i is the distribution over states
+            that the shortest words of node i lead to. Not together with `interest`.
         tolerance: the largest duality gap to accept.
 
     Raises:
@@ -229,12 +240,19 @@ def balance(
     >>> policy = balance(graph, weights=[0, 0, 1])  # the last layer only
     >>> bool(policy.gap <= 1e-9), policy.visits[-4:].round(6)
     (True, array([0.25, 0.25, 0.25, 0.25]))
+
+    Of three actions two do the same, and the third is a coin flip between what they do and another:
+
+    >>> graph = unroll(Equivalences(["a", "b", "c"]), depth=1)
+    >>> policy = balance(graph, outcomes=[[1, 0], [1, 0], [1, 0], [0.5, 0.5]])
+    >>> policy.probabilities[0].round(6), round(float(np.exp(policy.entropy)), 6)
+    (array([0., 0., 1.]), 2.0)
     """
     if not isinstance(graph, LocalGraph):
         raise ArgumentTypeError(f"expected a LocalGraph, found {type(graph).__name__}")
     if not isinstance(tolerance, float | int) or not tolerance > 0:
         raise ArgumentError(f"expected a positive tolerance, found {tolerance!r}")
-    found = solve(graph, weights=weights, interest=interest, tolerance=tolerance)
+    found = solve(graph, weights=weights, interest=interest, outcomes=outcomes, tolerance=tolerance)
     policy = ExplorationPolicy(
         graph, found.probabilities, found.visits, found.entropy, found.bound, found.gap
     )

@@ -3,11 +3,16 @@
     graph ──► network ──► quotient by symmetry ──► optimal shares ──► lifted back ──► certificate
 
 The certificate is computed on the whole graph from the policy alone, whatever came before it.
+
+In the stochastic case nodes lead to states by chance, and symmetry does not help:
+
+    graph, outcomes ──► mixture ──► problem step by step ──► candidates ──► certificate
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,19 +20,26 @@ from numpy.typing import ArrayLike, NDArray
 from easee.arrays import sum_at
 from easee.balancing.crossover import exact_shares
 from easee.balancing.interior_point import Iterate, central_path, even
+from easee.balancing.mixed import candidates
 from easee.balancing.potentials import conserves
 from easee.balancing.scaling import most_random
+from easee.balancing.steps import Problem, problem
 from easee.balancing.symmetry import quotient
 from easee.flow import (
     Floats,
+    Mixture,
     Network,
     bound,
     certificate,
     gap,
+    linear_gap,
+    mixed_certificate,
+    mixture,
     network,
     node_weights,
     objective,
     push,
+    refuse_interest,
 )
 from easee.graph import LocalGraph
 from easee.timing import timed
@@ -38,6 +50,7 @@ CROSSOVER_EVERY = 1e-2
 ROUGH = 1e-8  # from here on the interior-point method's own flows are worth keeping
 LAST_MU = 1e-15  # beyond this the interior-point method only collects rounding errors
 ROUNDS = 6
+BEYOND_DOUBT = 0.1  # of the tolerance: a candidate that good is taken at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +61,7 @@ class Solution:
         probabilities: float (n, k), zero where there is nowhere to go.
         visits: float (n,), how likely each node is reached.
         entropy: the objective J.
-        bound: what uniform layers would give.
+        bound: what uniform layers, or states, would give.
         gap: the duality gap.
     """
 
@@ -64,12 +77,16 @@ def solve(
     *,
     weights: ArrayLike | None = None,
     interest: ArrayLike | None = None,
+    outcomes: Any = None,
     tolerance: float = 1e-9,
 ) -> Solution:
-    """Find the policy that visits the nodes as evenly as possible.
+    """Find the policy that visits the nodes, or the states they lead to, as evenly as possible.
 
     The best that was found is returned even if its gap misses the tolerance: look at `gap`.
     """
+    if outcomes is not None:
+        refuse_interest(interest)
+        return _solve_mixed(graph, mixture(graph, outcomes, weights), weights, tolerance)
     omega = node_weights(graph, weights, interest)
     with timed("symmetry"):
         net = network(graph, omega)
@@ -80,11 +97,46 @@ def solve(
     with timed("certificate"):
         shares = _fill_unvisited(net, shares if small is None else small.lift(shares))
         visits = push(net, shares)
-        probabilities = np.zeros(graph.successors.shape)
-        probabilities[graph.forward] = shares
         entropy, ceiling = objective(net, visits), bound(graph, weights, interest)
         certified = certificate(net, visits, ceiling - entropy)
-        return Solution(probabilities, visits, entropy, ceiling, certified)
+        return Solution(_table(graph, shares), visits, entropy, ceiling, certified)
+
+
+def _table(graph: LocalGraph, shares: Floats) -> Floats:
+    probabilities = np.zeros(graph.successors.shape)
+    probabilities[graph.forward] = shares
+    return probabilities
+
+
+def _solve_mixed(
+    graph: LocalGraph, mix: Mixture, weights: ArrayLike | None, tolerance: float
+) -> Solution:
+    """Find the policy whose mixture of outcomes has the largest entropy."""
+    net = network(graph, node_weights(graph, weights))
+    with timed("iterate"):
+        if mix.separate:
+            shares = solve(graph, weights=weights, tolerance=tolerance).probabilities[graph.forward]
+        else:
+            shares = _mixed_shares(net, mix, problem(graph, net, mix), tolerance)
+    with timed("certificate"):
+        visits = push(net, shares)
+        certified = mixed_certificate(net, mix, visits)
+        return Solution(_table(graph, shares), visits, mix.objective(visits), mix.bound, certified)
+
+
+def _mixed_shares(net: Network, mix: Mixture, steps: Problem, tolerance: float) -> Floats:
+    """Return the first candidate that is good beyond doubt, or else the best of them."""
+    best, smallest = _fill_unvisited(net, np.zeros(len(net.tails))), np.inf
+    for shares in candidates(steps):
+        filled = _fill_unvisited(net, shares)
+        visits = push(net, filled)
+        # Not the certificate: it may be better than q is, where a uniform q is possible.
+        found = linear_gap(net, mix.marginal(visits), visits)
+        if found < smallest:
+            best, smallest = filled, found
+        if smallest <= BEYOND_DOUBT * tolerance:
+            break
+    return best
 
 
 def optimal_shares(net: Network, tolerance: float) -> Floats:

@@ -6,5 +6,14 @@ scaling          the most random flow with given visits
 path_scaling     the same when only some visits are given
 crossover        these three in turn, until the guess of used edges is right
 interior_point   where that guess comes from
-linear           factorising sparse positive definite matrices
+laplacian        the linear systems of all these
+
+For the stochastic case, where the nodes of a step depend on each other through their outcomes:
+
+steps                  the problem step by step
+mixed                  candidates for the optimum, from the next two
+mixed_interior_point   the optimal mixture, and which edges are used
+mixed_scaling          the most random flow with that mixture
+ladder                 the linear systems of both
+blocks                 dense products and factors for these
 """

@@ -13,7 +13,7 @@ the inner nodes in each iteration.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -137,8 +137,61 @@ def _start(net: Network) -> Iterate:
     return Iterate(flow, np.ones(len(flow)), value, value + reward, visits, flow)
 
 
+@dataclass(frozen=True, eq=False)
+class Direction:
+    """Changes of the flow, the slack, U and L."""
+
+    flow: Floats
+    slack: Floats
+    value: Floats
+    arrival: Floats
+
+
+def advance(
+    net: Network,
+    point: Iterate,
+    direction: Callable[[Floats], Direction],
+    most: Callable[[Direction], float] = lambda _: 1.0,
+    least: float = 0.0,
+) -> Iterate:
+    """Take one iteration: Mehrotra's predictor and corrector with a single factorisation.
+
+    Args:
+        net: the network.
+        point: where it starts.
+        direction: returns the Newton step that changes F S by as much as it is given.
+        most: returns how much of such a step may be taken.
+        least: the smallest mu to aim at.
+    """
+    complementarity = point.flow * point.slack
+    predictor = direction(-complementarity)
+    length = _longest(point, predictor)
+    ahead = dot(point.flow + length * predictor.flow, point.slack + length * predictor.slack)
+    centring = (ahead / float(complementarity.sum())) ** 3
+    target = max(centring * point.mu, least) * point.reference
+    corrector = direction(target - complementarity - predictor.flow * predictor.slack)
+    length = min(most(corrector), TO_BOUNDARY * _longest(point, corrector))
+    flow = point.flow + length * corrector.flow
+    return replace(
+        point,
+        flow=flow,
+        slack=point.slack + length * corrector.slack,
+        value=point.value + length * corrector.value,
+        arrival=point.arrival + length * corrector.arrival,
+        visits=arriving(net, flow),
+    )
+
+
+def _longest(point: Iterate, direction: Direction) -> float:
+    """Return how far one can go before a flow or a slack reaches zero, at most a full step."""
+    steepest = max(
+        float(np.max(-direction.flow / point.flow)), float(np.max(-direction.slack / point.slack))
+    )
+    return 1.0 / max(steepest, TO_BOUNDARY)
+
+
 class _Step:
-    """One iteration: Mehrotra's predictor and corrector with a single factorisation."""
+    """What depends on the network alone; `take` is one iteration."""
 
     def __init__(self, net: Network) -> None:
         self.net = net
@@ -163,33 +216,7 @@ class _Step:
         self.log_sizes = np.log(net.sizes)
 
     def take(self, point: Iterate) -> Iterate:
-        net = self.net
-        system = _System(self, point)
-        complementarity = point.flow * point.slack
-        predictor = system.direction(-complementarity)
-        length = _longest(point, predictor)
-        ahead = dot(point.flow + length * predictor.flow, point.slack + length * predictor.slack)
-        centring = (ahead / float(complementarity.sum())) ** 3
-        target = centring * point.mu * point.reference
-        corrector = system.direction(target - complementarity - predictor.flow * predictor.slack)
-        length = min(1.0, TO_BOUNDARY * _longest(point, corrector))
-        flow = point.flow + length * corrector.flow
-        return replace(
-            point,
-            flow=flow,
-            slack=point.slack + length * corrector.slack,
-            value=point.value + length * corrector.value,
-            arrival=point.arrival + length * corrector.arrival,
-            visits=arriving(net, flow),
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class _Direction:
-    flow: Floats
-    slack: Floats
-    value: Floats
-    arrival: Floats
+        return advance(self.net, point, _System(self, point).direction)
 
 
 class _System:
@@ -213,7 +240,7 @@ class _System:
         self.leak = np.where(step.value < step.size, point.visits - outflow, 0.0)
         self.solve = step.network.factorise(np.concatenate([self.edges, self.nodes]))
 
-    def direction(self, complementarity: Floats) -> _Direction:
+    def direction(self, complementarity: Floats) -> Direction:
         """Return the Newton step that changes F S by this much."""
         step, net = self.step, self.step.net
         size = step.size
@@ -229,12 +256,4 @@ class _System:
         value, arrival = potential[step.value], potential[step.arrival]
         arrival[0] = 0.0
         drop = value[net.tails] - arrival[net.heads]
-        return _Direction(edge_push - self.edges * drop, drop + self.edge_residual, value, arrival)
-
-
-def _longest(point: Iterate, direction: _Direction) -> float:
-    """Return how far one can go before a flow or a slack reaches zero, at most a full step."""
-    steepest = max(
-        float(np.max(-direction.flow / point.flow)), float(np.max(-direction.slack / point.slack))
-    )
-    return 1.0 / max(steepest, TO_BOUNDARY)
+        return Direction(edge_push - self.edges * drop, drop + self.edge_residual, value, arrival)

@@ -31,6 +31,15 @@ def test_a_custom_environment_learns_more_with_its_prior():
     assert easee > uniform
 
 
+def test_knowing_the_slips_is_never_worse():
+    found = re.findall(
+        r"slip ([\d.]+): ordinary ([\d.]+), with outcomes ([\d.]+)", run("slippery.py")
+    )
+    assert len(found) == 9
+    for slip, ordinary, ours in found:
+        assert float(ours) > float(ordinary) if float(slip) else ours == ordinary
+
+
 @pytest.mark.slow
 def test_stable_baselines_in_ten_lines():
     printed = run("sb3_dqn.py", "2100")

@@ -119,6 +119,7 @@ def plot_learning(
     title: str,
     caption: str = "",
     labels: Sequence[str] = ("agent steps", "mean reward"),
+    limits: tuple[float, float] | None = None,
 ) -> Path:
     """Draw one panel of learning curves."""
     plt = pyplot()
@@ -128,6 +129,8 @@ def plot_learning(
     axes.set_ylabel(labels[1])
     axes.set_title(title)
     axes.legend(frameon=False, fontsize=9)
+    if limits is not None:
+        axes.set_ylim(*limits)
     if caption:
-        figure.text(0.01, -0.01, caption, fontsize=8, va="top", wrap=True)
+        figure.supxlabel(caption, fontsize=8)
     return save(figure, path)

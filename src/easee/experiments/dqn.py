@@ -46,6 +46,7 @@ class Task:
         paper_learning_starts: steps before the first update. The paper leaves it at
             Stable-Baselines3's default, which then was 50,000.
         bins: points of the curve.
+        rewards: the smallest and the largest that an episode can have, if that is known.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Task:
     target_update_interval: int = 1000
     paper_learning_starts: int = 50_000
     bins: int = 50
+    rewards: tuple[float, float] | None = None
 
 
 CATCHER = Task(
@@ -73,6 +75,7 @@ CATCHER = Task(
     buffer_size=10_000,
     exploration_fraction=0.2,
     exploration_final_eps=0.05,
+    rewards=(-1.0, 1.0),
 )
 FREEWAY = Task(
     name="freeway",
@@ -198,6 +201,7 @@ def make_figure(task: Task, title: str, *, steps: int, seeds: int, folder: str =
                 baseline="uniform",
                 title=f"DQN on {task.name.capitalize()}, {found} seeds, 95% intervals",
                 caption=_reduction(task, steps, found),
+                limits=task.rewards,
             )
         ]
 
@@ -209,12 +213,17 @@ def make_figure(task: Task, title: str, *, steps: int, seeds: int, folder: str =
         measure=measure,
         plot=plot,
         table=table,
-        config=asdict(task) | {"steps": steps, "agent": "stable-baselines3"},
+        config=_config(task) | {"steps": steps, "agent": "stable-baselines3"},
         folder=folder,
         steps=steps,
         resized=lambda n: make_figure(task, title, steps=n, seeds=seeds, folder=f"{task.name}-{n}"),
         reduced=reduced,
     )
+
+
+def _config(task: Task) -> dict[str, Any]:
+    """Return what the results depend on; the limits of a picture are not."""
+    return {key: value for key, value in asdict(task).items() if key != "rewards"}
 
 
 def labels(task: Task) -> dict[str, str]:

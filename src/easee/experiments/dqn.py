@@ -110,10 +110,9 @@ def measure(run: Run) -> Measured:
 
     The arm "uniform" is Stable-Baselines3's own DQN. Rewards are unclipped.
     """
+    from easee.agents.sb3 import DQN  # isort: skip  (first: it says what is missing, if it is)
     import torch
     from stable_baselines3.common.callbacks import BaseCallback
-
-    from easee.agents.sb3 import DQN
 
     torch.set_num_threads(1)  # runs are side by side, one a core
     task, steps = TASKS[run.settings["task"]], run.settings["steps"]

@@ -68,10 +68,7 @@ def make_env(arm: str, settings: Any) -> tuple[gym.Env[Any, Any], StateOf | None
         reader = ram_state(*PLAYER[settings["game"]]) if settings["position"] else None
         return single(settings["game"]), reader
     if arm == "DoorKey, stock MiniGrid":
-        import minigrid
-
-        gym.register_envs(minigrid)
-        return gym.make("MiniGrid-DoorKey-16x16-v0"), minigrid_state
+        return gym.make("minigrid:MiniGrid-DoorKey-16x16-v0"), minigrid_state
     return gym.make(f"easee/{arm.partition(',')[0]}-v0"), None
 
 

@@ -13,7 +13,9 @@ from scipy import sparse
 import easee
 from easee import Equivalences, ExplorationPolicy, balance, priors, unroll
 from easee.balancing import steps
+from easee.balancing.blocks import gram, inverse_root, product
 from easee.balancing.ladder import Ladder
+from easee.balancing.laplacian import SingularError
 from easee.envs.slippery import slippery_outcomes
 from easee.flow import mixture, network, node_weights
 from tests.oracles import MOVES, step_distributions
@@ -524,6 +526,20 @@ def test_dense_and_sparse_are_the_same_and_stay_as_they_are():
     np.testing.assert_array_equal(
         balance(graph, outcomes=dense.tolist()).probabilities, one.probabilities
     )
+
+
+@pytest.mark.parametrize("size", [1, 64, 65, 129, 200])
+def test_blocks_are_what_numpy_says(size, rng):
+    a, b = rng.normal(size=(size, size + 30)), rng.normal(size=(size + 30, 70))
+    a[: size // 2, :40] = 0.0  # tiles of zeros
+    np.testing.assert_allclose(product(a, b), a @ b, atol=1e-12 * size)
+    np.testing.assert_allclose(gram(a), a.T @ a, atol=1e-12 * size)
+    matrix = a @ a.T + np.eye(size)
+    root = inverse_root(matrix)
+    np.testing.assert_array_equal(root, np.tril(root))
+    np.testing.assert_allclose(root @ matrix @ root.T, np.eye(size), atol=1e-9)
+    with pytest.raises(SingularError):
+        inverse_root(matrix - 1000 * size * np.eye(size))
 
 
 def test_the_ladder_solves_its_equations(rng):

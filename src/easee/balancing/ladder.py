@@ -19,7 +19,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from easee.arrays import sum_at
-from easee.balancing.blocks import apply, inverse_root, product
+from easee.balancing.blocks import apply, gram, inverse_root
 from easee.balancing.interior_point import arriving
 from easee.balancing.steps import Problem
 from easee.flow import Floats, Stage
@@ -97,10 +97,10 @@ class Ladder:
         # Tails of one head are joined; summing the others avoids a difference of large numbers.
         joined = (links.T @ shares).toarray()
         np.fill_diagonal(joined, 0.0)
-        admittance = product(mixing.T, mixing) - joined
+        admittance = gram(mixing) - joined
         admittance[np.diag_indices_from(admittance)] += joined.sum(axis=1)
         half = inverse_root(admittance)
-        return _Rung(root, mixing, product(half.T, half))
+        return _Rung(root, mixing, gram(half))
 
     def solve(self, pushed: Floats, leak: Floats, residual: Floats) -> Change:
         """Return the step for c = `pushed` (m,), `leak` (n,) and r = `residual` (n,)."""

@@ -21,9 +21,9 @@ from easee.balancing.mixed_scaling import most_random_mixture
 from easee.balancing.steps import Problem
 from easee.flow import Floats, push
 
-ROUNDS = 3
+ROUNDS = 3  # of leaving out edges
 HALF_WAY = 1e-9  # the mu from which on edges show whether they are used
-BY_FAR = 1e5
+BY_FAR = 1e5  # edges that go to zero with the root of mu may have a hundredth of this
 BETTER = 0.5  # a gap that is not smaller by this factor is no progress
 PATIENCE = 6  # iterations without progress
 

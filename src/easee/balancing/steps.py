@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from easee.balancing.blocks import product
+from easee.balancing.blocks import gram
 from easee.errors import GraphTooLargeError
 from easee.flow import Floats, Mixture, Network, linear_gap
 from easee.graph import LocalGraph, _free_memory
@@ -81,8 +81,7 @@ class Problem:
         root = np.sqrt(scale[self.cuts[layer] : self.cuts[layer + 1], None])
         part = self.blocks[layer]
         if isinstance(part, np.ndarray):
-            scaled = root * part
-            return product(scaled.T, scaled)
+            return gram(root * part)
         spread = csr_array(part.multiply(root))
         return np.asarray((spread.T @ spread).toarray())
 

@@ -50,7 +50,7 @@ $(VENV)/.demo: $(NEEDS) | $(BIN)/python
 
 $(VENV)/.test: $(NEEDS) | $(BIN)/python
 	$(PIP) torch  # first: the pinned build, before anything asks for another
-	$(PIP) --editable ".[plot,cvxpy,ray,sb3,minigrid,atari]" --group test
+	$(PIP) --editable ".[plot,cvxpy,ray,sb3,minigrid,atari,jax]" --group test
 	@touch $@
 
 $(VENV)/.check: $(NEEDS) | $(BIN)/python

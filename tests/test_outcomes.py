@@ -630,7 +630,7 @@ def test_interest_and_outcomes_do_not_go_together():
 
 
 def test_what_does_not_fit_in_memory_is_refused(monkeypatch):
-    monkeypatch.setattr(steps, "_free_memory", lambda: 10_000)
+    monkeypatch.setattr(steps, "free_memory", lambda: 10_000)
     graph = unroll(priors.get("catcher"), 9)
     with pytest.raises(easee.GraphTooLargeError, match="up to 10: .*lower the depth"):
         balance(graph, outcomes=random_outcomes(graph, 5, 3))

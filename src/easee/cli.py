@@ -415,10 +415,15 @@ Folder = Annotated[
 Steps = Annotated[int | None, typer.Option(help="Train for so many steps, in learning figures.")]
 
 
-def _figure(name: str, steps: int | None) -> Figure:
+Backend = Annotated[
+    str, typer.Option(help="local, ray, or population: DQN for all seeds at once, on a GPU.")
+]
+
+
+def _figure(name: str, steps: int | None, backend: str) -> Figure:
     from easee.experiments.registry import get_figure
 
-    figure = get_figure(name)
+    figure = get_figure(name).for_backend(backend)
     return figure if steps is None else figure.with_steps(steps)
 
 
@@ -430,7 +435,7 @@ def run_figure(
     arm: Annotated[list[str] | None, typer.Option(help="Only this arm; may be repeated.")] = None,
     jobs: Annotated[int | None, typer.Option(help="Processes; by default one per core.")] = None,
     folder: Folder = None,
-    backend: Annotated[str, typer.Option(help="local or ray.")] = "local",
+    backend: Backend = "local",
     address: Annotated[str | None, typer.Option(help="Address of a Ray cluster.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Throw away what is there.")] = False,
 ) -> None:
@@ -438,7 +443,7 @@ def run_figure(
     from easee.experiments.harness import run_missing
 
     with _reported():
-        figure = _figure(name, steps)
+        figure = _figure(name, steps, backend)
         place = folder or Path("results") / (figure.folder or name)
         if figure.reduced:
             _say(figure.reduced)
@@ -457,12 +462,14 @@ def run_figure(
 
 
 @app.command("plot")
-def plot_figure(name: FigureName, steps: Steps = None, folder: Folder = None) -> None:
+def plot_figure(
+    name: FigureName, steps: Steps = None, folder: Folder = None, backend: Backend = "local"
+) -> None:
     """Draw a figure from the runs on disk; nothing is run."""
     from easee.experiments.store import Store
 
     with _reported():
-        figure = _figure(name, steps)
+        figure = _figure(name, steps, backend)
         place = folder or Path("results") / (figure.folder or name)
         found = Store(figure, place).read()
         for problem in found.problems:

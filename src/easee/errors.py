@@ -6,6 +6,7 @@
     ├── ArgumentError (ValueError)         an argument of the right type with an impossible value
     │   └── ArgumentTypeError (TypeError)  an argument of the wrong type
     ├── GraphTooLargeError (MemoryError)   the graph would not fit in memory
+    ├── PopulationTooLargeError (MemoryError)  the runs would not fit in the device's memory
     ├── ConvergenceError (RuntimeError)    the optimiser missed its tolerance
     ├── PolicyFileError (ValueError)       a file that is no policy, or not a whole one
     ├── ProbeError (ValueError)            an environment that cannot be looked into
@@ -45,6 +46,10 @@ class ArgumentTypeError(ArgumentError, TypeError):
 
 class GraphTooLargeError(EaseeError, MemoryError):
     """The local-dynamics graph would not fit in memory."""
+
+
+class PopulationTooLargeError(EaseeError, MemoryError):
+    """The runs of a population would not fit in the device's memory."""
 
 
 class ConvergenceError(EaseeError, RuntimeError):

@@ -198,10 +198,10 @@ def checked_depth(depth: int) -> int:
 def _nodes_in_memory(letters: int) -> int:
     """Estimate how many nodes half of the free memory holds, with their policy."""
     per_node = 40 + 30 * letters  # successors, mask, probabilities and the solver's edge arrays
-    return min(_free_memory() // 2 // per_node, 2**31 - 1)
+    return min(free_memory() // 2 // per_node, 2**31 - 1)
 
 
-def _free_memory() -> int:
+def free_memory() -> int:
     """Return the bytes that can be had without swapping, as far as the system tells."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()

@@ -56,9 +56,7 @@ class ZetaExplorer(BaseExplorer):
 
     def __init__(self, n_actions: int, n_envs: int = 1, seed: Seed = None, mu: float = 2.0) -> None:
         super().__init__(n_actions, n_envs, seed)
-        if not isinstance(mu, float | int) or not mu > 1.0:
-            raise ArgumentError(f"expected mu greater than 1, found {mu!r}")
-        self.mu = float(mu)
+        self.mu = checked_exponent(mu)
         self.repeated = np.zeros(self.n_envs, np.int64)
         self.remaining = np.zeros(self.n_envs, np.int64)
 
@@ -117,6 +115,13 @@ class ZetaExplorer(BaseExplorer):
         super().load_state_dict(state)
         self.repeated = np.array(state["repeated"], np.int64)
         self.remaining = np.array(state["remaining"], np.int64)
+
+
+def checked_exponent(mu: float) -> float:
+    """Return the exponent of a zeta distribution as a float, or say what is wrong with it."""
+    if not isinstance(mu, float | int) or not mu > 1.0:
+        raise ArgumentError(f"expected mu greater than 1, found {mu!r}")
+    return float(mu)
 
 
 class TabuExplorer(BaseExplorer):

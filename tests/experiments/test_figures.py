@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import easee
-from easee.experiments import depth, discovered, doorkey, dqn, fig3, walking, wrong
+from easee.experiments import depth, discovered, doorkey, fig3, tasks, walking, wrong
 from easee.experiments.curves import summary
 from easee.experiments.harness import run_missing
 from easee.experiments.registry import FIGURES
@@ -160,7 +160,7 @@ def test_a_figure_without_steps_says_so():
 
 
 def test_the_paper_s_hyperparameters_scale_with_the_steps():
-    full, short = (dqn.hyperparameters(dqn.CATCHER, steps) for steps in (300_000, 30_000))
+    full, short = (tasks.hyperparameters(tasks.CATCHER, steps) for steps in (300_000, 30_000))
     assert full["learning_starts"] == 50_000 and short["learning_starts"] == 5_000
     assert full["buffer_size"] == 10_000 and full["train_freq"] == 4
     assert full["target_update_interval"] == 1000 and full["exploration_fraction"] == 0.2

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from easee.balancing.blocks import gram
 from easee.errors import GraphTooLargeError
 from easee.flow import Floats, Mixture, Network, linear_gap
-from easee.graph import LocalGraph, _free_memory
+from easee.graph import LocalGraph, free_memory
 
 Ids = NDArray[np.int64]
 
@@ -157,7 +157,7 @@ def problem(graph: LocalGraph, net: Network, mix: Mixture) -> Problem:
 
 def _check_memory(widths: Ids) -> None:
     needed = ARRAYS * 8 * int((widths.astype(np.int64) ** 2).sum())
-    if needed > _free_memory() // 2:
+    if needed > free_memory() // 2:
         raise GraphTooLargeError(
             f"outcomes that overlap tie all nodes of a step together, here up to {widths.max():,}: "
             f"that takes about {needed / 2**30:,.0f} GB, more than there is: "

@@ -107,8 +107,18 @@ class Atari(VectorEnv[Stack, NDArray[np.int64], NDArray[np.bool_]]):
         self, actions: NDArray[np.int64]
     ) -> tuple[Stack, NDArray[Any], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         """Take an action in every copy."""
-        chosen = self._actions[np.asarray(actions)]
-        observation, points, terminated, truncated, found = self._ale.step(chosen)
+        self.send(actions)
+        return self.receive()
+
+    def send(self, actions: NDArray[np.int64]) -> None:
+        """Begin a step, which `receive` ends; meanwhile something else can be done."""
+        self._ale.send(self._actions[np.asarray(actions)])
+
+    def receive(
+        self,
+    ) -> tuple[Stack, NDArray[Any], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+        """Return what the step that was begun led to."""
+        observation, points, terminated, truncated, found = self._ale.recv()
         info: dict[str, Any] = dict(found)
         self._scores += points
         self._lengths += 1

@@ -1,4 +1,4 @@
-"""Doing the runs of a figure: in local processes, or on a Ray cluster."""
+"""Doing the runs of a figure: in local processes, on a Ray cluster, or all as one program."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ from easee.experiments.store import Store
 
 Done = tuple[Run, Measured]
 
+BACKENDS = ("local", "ray", "population")
+
 
 class ClusterError(EaseeError, ConnectionError):
     """A Ray cluster cannot be reached."""
@@ -54,14 +56,15 @@ def run_missing(
         seeds: how many seeds.
         arms: only these; by default all.
         jobs: local processes; by default one per core.
-        backend: "local" or "ray".
+        backend: "local", "ray" or "population".
         address: of a Ray cluster; by default one is started here.
         force: start over, whatever is there.
         console: where to show progress; by default nowhere.
     """
+    if backend not in BACKENDS:
+        raise ArgumentError(f"expected a backend of {', '.join(BACKENDS)}, found {backend!r}")
+    figure = figure.for_backend(backend)
     runs = chosen_runs(figure, seeds, arms)
-    if backend not in ("local", "ray"):
-        raise ArgumentError(f"expected a backend of local or ray, found {backend!r}")
     if jobs is not None:
         checked_count(jobs, "jobs")
     if backend == "ray":
@@ -73,9 +76,14 @@ def run_missing(
         console.print(f"skipped {problem}", highlight=False, markup=False, soft_wrap=True)
     todo = store.missing(runs)
     if todo:
-        done = (
-            do_on_ray(figure, todo, address) if backend == "ray" else do_locally(figure, todo, jobs)
-        )
+        done: Iterable[Done]
+        if backend == "population":
+            assert figure.together is not None
+            done = figure.together(todo, store)
+        elif backend == "ray":
+            done = do_on_ray(figure, todo, address)
+        else:
+            done = do_locally(figure, todo, jobs)
         with (
             _progress(console) as progress,
             closing(_Bar(progress, figure.name, runs, todo)) as bar,

@@ -7,7 +7,7 @@ queue, which `listen_to` sets; where nobody listens, nothing happens.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 PAUSE = 0.5  # seconds between two reports of a run
@@ -36,6 +36,13 @@ def report(key: tuple[str, int], share: float) -> None:
     if _listener is not None and now - _last >= PAUSE:
         _last = now
         _listener(key, share)
+
+
+def report_all(keys: Iterable[tuple[str, int]], share: float) -> None:
+    """Say that so much is done of runs that are in step."""
+    if _listener is not None:
+        for key in keys:
+            _listener(key, share)
 
 
 def pass_on(key: tuple[str, int], share: float) -> None:

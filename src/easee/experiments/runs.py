@@ -70,6 +70,8 @@ class Figure:
         steps: how long a run trains, for figures where that can be chosen.
         resized: returns the figure with another number of steps.
         reduced: what is less than in the paper, in a sentence; empty if nothing is.
+        together: does many runs as one program; takes them and the store of the figure.
+        population: the same figure for the backend "population", which has `together`.
     """
 
     name: str
@@ -84,6 +86,23 @@ class Figure:
     steps: int | None = None
     resized: Callable[[int], Figure] | None = None
     reduced: str = ""
+    together: Callable[[list[Run], Any], Iterable[tuple[Run, Measured]]] | None = None
+    population: Figure | None = None
+
+    def for_backend(self, backend: str) -> Figure:
+        """Return the figure as a backend does it.
+
+        Raises:
+            ArgumentError: it cannot be done as one program.
+        """
+        if backend != "population" or self.together is not None:
+            return self
+        if self.population is None:
+            raise ArgumentError(
+                f"{self.name} is not done by a population: that is for figures that train DQN, "
+                "see 'easee run --help'. Leave out --backend"
+            )
+        return self.population
 
     def with_steps(self, steps: int) -> Figure:
         """Return the figure with runs of another length; its results go to a folder of their own.

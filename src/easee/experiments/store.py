@@ -2,7 +2,9 @@
 
 Every finished run is first a file of its own under `parts/`, written in one go. The long-form
 `runs.csv` is put together from those, in the order of the runs, so it has the same bytes however
-often the work was interrupted. Whatever is killed, at most the runs in flight are lost.
+often the work was interrupted. Whatever is killed, at most the runs in flight are lost. Of runs
+that are done together there is a checkpoint under `parts/`, and `partial.csv` shows how far they
+are.
 """
 
 from __future__ import annotations
@@ -58,6 +60,7 @@ class Store:
         self.table = folder / "runs.csv"
         self.meta = folder / "meta.json"
         self.parts = folder / "parts"
+        self.partial = folder / "partial.csv"
 
     def open(self, command: str, *, force: bool = False) -> None:
         """Make the folder ready: an empty one, or one with runs of the same figure and version.
@@ -67,8 +70,8 @@ class Store:
         """
         if force:
             shutil.rmtree(self.parts, ignore_errors=True)
-            self.table.unlink(missing_ok=True)
-            self.meta.unlink(missing_ok=True)
+            for path in (self.table, self.meta, self.partial):
+                path.unlink(missing_ok=True)
         elif self.meta.exists():
             self._check_meta()
         elif self.table.exists() or self.parts.exists():
@@ -119,6 +122,11 @@ class Store:
         with replacing(self.parts / _part_name(run)) as file:
             file.write(_csv(rows, header=False).encode())
 
+    def show(self, rows: Iterable[Row]) -> None:
+        """Keep what is known of runs in flight, for whoever wants to look; `gather` removes it."""
+        with replacing(self.partial) as file:
+            file.write(_csv(rows, header=True).encode())
+
     def read(self) -> Results:
         """Read every row there is: a run that was done again replaces what it was before."""
         old = _parse(self.table, self.figure.name, header=True)
@@ -146,6 +154,7 @@ class Store:
         with replacing(self.table) as file:
             file.write(_csv(rows, header=True).encode())
         shutil.rmtree(self.parts, ignore_errors=True)
+        self.partial.unlink(missing_ok=True)
         return rows
 
 

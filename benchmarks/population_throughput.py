@@ -1,0 +1,192 @@
+"""Agent steps per second of the population against the number of seeds, and against SB3's DQN.
+
+    python -m benchmarks.population_throughput [--seeds 1 8 40 160]
+
+The task is Catcher with the paper's hyperparameters, in the phase of training with updates. All is
+measured in one process, one after the other, after warming up. The parts of a step are timed alone,
+so they do not quite add up. The floor is what a step costs if the device does nothing but the
+network's products at the rate of a large one, or nothing but read and write, each once, the weights
+and what the layers compute.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jax
+from rich.console import Console
+from rich.table import Table
+
+from easee.agents.population import explorers, learner
+from easee.agents.population.learner import Settings
+from easee.agents.population.networks import CATCHER as NETWORK
+from easee.agents.population.training import Population
+from easee.agents.population.worlds import Catcher
+from easee.experiments.arms import policy_of
+from easee.experiments.tasks import CATCHER, hyperparameters
+
+wait: Any = jax.block_until_ready
+
+WORLD = Catcher()
+SETTINGS = Settings(300_000, **(hyperparameters(CATCHER, 300_000) | {"learning_starts": 1000}))
+
+
+def seconds(work: Callable[[int], Any], least: float = 2.0) -> float:
+    """Return what one repetition takes, of a function that does so many."""
+    count = 8
+    wait(work(count))
+    while True:
+        began = time.perf_counter()
+        wait(work(count))
+        took = time.perf_counter() - began
+        if took > least / 2:
+            return took / count
+        count = math.ceil(count * min(10.0, least / took))
+
+
+def make(seeds: int, settings: Settings = SETTINGS) -> Population:
+    """Return a population of three arms in turn."""
+    kinds = [
+        explorers.uniform(2),
+        explorers.from_policy(policy_of(CATCHER.prior, CATCHER.depth)),
+        explorers.zeta(2),
+    ]
+    return Population(
+        WORLD, [kinds[i % 3] for i in range(seeds)], range(seeds), settings, NETWORK, CATCHER.bins
+    )
+
+
+def whole(population: Population) -> float:
+    """Return the seconds of a step of all seeds, a fourth of an update included."""
+
+    def work(blocks: int) -> Any:
+        population.blocks = 1000  # in the middle of training, however often it is asked
+        return population.advance(blocks * SETTINGS.train_freq)
+
+    return seconds(work) / SETTINGS.train_freq
+
+
+def parts(population: Population) -> dict[str, float]:
+    """Return the seconds that parts take in a step of all seeds."""
+    runs, keys = population.runs, population.keys
+
+    def update(run: Any, key: Any, i: Any) -> Any:
+        batch = run.replay.sample(jax.random.fold_in(key, i), 10_000, SETTINGS.batch_size, WORLD)
+        return run._replace(learner=learner.update(NETWORK, SETTINGS, run.learner, batch))
+
+    def act(run: Any, key: Any, i: Any) -> Any:
+        observation = WORLD.observe(run.state)
+        action = learner.act(NETWORK, run.learner, observation)
+        return run._replace(state=WORLD.step(run.state, action)[0])
+
+    def repeated(part: Any) -> Callable[[int], Any]:
+        over = jax.vmap(part, (0, 0, None))
+        loop = jax.jit(
+            lambda n: (
+                jax.lax.fori_loop(0, n, lambda i, now: over(now, keys, i), runs).state
+                if part is act
+                else jax.lax.fori_loop(0, n, lambda i, now: over(now, keys, i), runs).learner
+            )
+        )
+        return lambda n: loop(n)
+
+    return {
+        "sampling and update": seconds(repeated(update)) / SETTINGS.train_freq,
+        "greedy action": seconds(repeated(act)),
+    }
+
+
+def rates() -> tuple[float, float]:
+    """Return what the device does at its best: operations of a product, and bytes, a second."""
+    size = 8192 if jax.default_backend() != "cpu" else 1024
+    a = jax.random.normal(jax.random.key(0), (size, size))
+    product = jax.jit(lambda n: jax.lax.fori_loop(0, n, lambda i, x: (x @ a) / size, a))
+    copy = jax.jit(lambda n: jax.lax.fori_loop(0, n, lambda i, x: x + 1.0, a))
+    return 2 * size**3 / seconds(product), 2 * 4 * size**2 / seconds(copy)
+
+
+def floor(seeds: int, operations: float, bytes_moved: float) -> tuple[float, float]:
+    """Return the least seconds of a step: by the products, and by what must be moved."""
+    params = jax.eval_shape(lambda: NETWORK.init(jax.random.key(0), WORLD.observation_shape, 2))
+    weights = sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(params))
+    forward = 2 * _multiplications()
+    numbers = _outputs()
+    every, batch = SETTINGS.train_freq, SETTINGS.batch_size
+    # An update: forward with both networks, backward twice that; an action: forward.
+    work = forward + 4 * forward * batch / every
+    # Adam reads weights, target and two means and writes three; layers write and are read.
+    moved = 4 * (weights + 2 * numbers + (7 * weights + 8 * numbers * batch) / every)
+    return seeds * work / operations, seeds * moved / bytes_moved
+
+
+def _multiplications() -> int:
+    height, width, _ = WORLD.observation_shape
+    count = 0
+    shapes = NETWORK.shapes(WORLD.observation_shape, 2)
+    for layer, shape in zip(NETWORK.convolutions, shapes, strict=False):
+        height, width = layer.size(height), layer.size(width)
+        count += height * width * math.prod(shape)
+    return count + sum(math.prod(shape) for shape in shapes[len(NETWORK.convolutions) :])
+
+
+def _outputs() -> int:
+    height, width, _ = WORLD.observation_shape
+    count = height * width + sum(NETWORK.hidden)
+    for layer in NETWORK.convolutions:
+        height, width = layer.size(height), layer.size(width)
+        count += height * width * layer.channels
+    return count
+
+
+def sb3(steps: int = 2000) -> float:
+    """Return the steps per second of Stable-Baselines3's DQN, on the same device if it can."""
+    import torch
+
+    from easee.agents.sb3 import DQN
+    from easee.envs import Catcher as Env
+    from easee.experiments.with_sb3 import arguments
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    options = arguments(CATCHER, 300_000) | {"learning_starts": 100}
+    model = DQN(env=Env(), seed=0, device=device, **options)
+    model.learn(500)
+    began = time.perf_counter()
+    model.learn(steps, reset_num_timesteps=False)
+    return steps / (time.perf_counter() - began)
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 8, 40, 160])
+    chosen = parser.parse_args().seeds
+    console = Console(width=110)
+    theirs = sb3()
+    operations, bytes_moved = rates()
+    console.print(f"device: {jax.devices()[0].device_kind}, jax {jax.__version__}")
+    console.print(
+        f"products: {operations / 1e12:.1f} TFLOP/s, copies: {bytes_moved / 1e9:,.0f} GB/s"
+    )
+    console.print(f"Stable-Baselines3: {theirs:,.0f} steps/s")
+    table = Table(
+        "seeds", "steps/s", "times SB3", "a step, µs", "update", "action", "other", "floor, µs"
+    )
+    for count in chosen:
+        population = make(count)
+        took = whole(population)
+        found = parts(population)
+        update, action = found["sampling and update"], found["greedy action"]
+        products, moves = floor(count, operations, bytes_moved)
+        cells = [took, update, action, max(took - update - action, 0.0), max(products, moves)]
+        micro = [f"{1e6 * value:,.1f}" for value in cells]
+        table.add_row(str(count), f"{count / took:,.0f}", f"{count / took / theirs:,.1f}", *micro)
+        del population
+    console.print(table)
+
+
+if __name__ == "__main__":
+    main()

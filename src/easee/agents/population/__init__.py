@@ -1,0 +1,1 @@
+"""DQN for many seeds and arms at once, in JAX: one program on one device."""

@@ -1,0 +1,56 @@
+"""Arrays in a file, so that a population goes on where it was."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from easee.errors import ArgumentError, MissingExtraError
+from easee.files import replacing
+
+try:
+    import jax
+except ImportError:
+    raise MissingExtraError("jax", "jax") from None
+
+Tree = TypeVar("Tree")
+
+
+def save(path: Path, tree: Any, about: Any) -> None:
+    """Write arrays, and plain data that says what they are; an old file is replaced at the end."""
+    leaves = {f"{i}": np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(tree))}
+    note = np.frombuffer(json.dumps(about).encode(), np.uint8)
+    with replacing(path) as file:
+        np.savez(file, allow_pickle=False, about=note, **leaves)
+
+
+def load(path: Path, like: Tree, about: Any) -> Tree:
+    """Read arrays of the same shapes as those of a tree.
+
+    Raises:
+        ArgumentError: the file is damaged, or of something else.
+    """
+    leaves = jax.tree.leaves(like)
+    try:
+        with np.load(path) as file:
+            found = json.loads(bytes(file["about"]))
+            arrays = [file[f"{i}"] for i in range(len(leaves))]
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise ArgumentError(
+            f"{path} is no checkpoint, or not a whole one ({error}): remove it to start over"
+        ) from None
+    same = found == json.loads(json.dumps(about)) and all(
+        array.shape == leaf.shape and array.dtype == leaf.dtype
+        for array, leaf in zip(arrays, leaves, strict=True)
+    )
+    if not same:
+        raise ArgumentError(
+            f"{path} is a checkpoint of other runs: expected {about}, found {found}. Remove it to "
+            "start over"
+        )
+    read: Tree = jax.tree.unflatten(jax.tree.structure(like), arrays)
+    return read

@@ -1,0 +1,136 @@
+"""DQN's update as a pure function, with the semantics of Stable-Baselines3's DQN.
+
+Huber loss on one-step targets from a target network, the gradient's norm clipped as PyTorch does,
+Adam. The target network is a copy that is renewed every so many steps. Argument names and defaults
+are Stable-Baselines3's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+from easee.agents.population.networks import Network, Params
+from easee.errors import ArgumentError, MissingExtraError, checked_count
+
+try:
+    import jax
+    import jax.numpy as jnp
+    import optax
+    from jax import Array
+except ImportError:
+    raise MissingExtraError("jax", "jax") from None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The hyperparameters of a run; see `stable_baselines3.DQN`."""
+
+    steps: int
+    learning_rate: float = 1e-4
+    buffer_size: int = 1_000_000
+    learning_starts: int = 100
+    batch_size: int = 32
+    gamma: float = 0.99
+    train_freq: int = 4
+    gradient_steps: int = 1
+    target_update_interval: int = 10_000
+    exploration_fraction: float = 0.1
+    exploration_initial_eps: float = 1.0
+    exploration_final_eps: float = 0.05
+    max_grad_norm: float = 10.0
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "buffer_size", "batch_size", "train_freq", "gradient_steps"):
+            checked_count(getattr(self, name), name)
+        checked_count(self.target_update_interval, "target_update_interval")
+        for name in ("gamma", "exploration_initial_eps", "exploration_final_eps"):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise ArgumentError(
+                    f"expected {name} between 0 and 1, found {getattr(self, name)!r}"
+                )
+
+    @property
+    def blocks(self) -> int:
+        """How often a run collects `train_freq` steps."""
+        return -(-self.steps // self.train_freq)
+
+    def epsilon(self, step: Array | int) -> Array:
+        """Return the chance to explore after so many steps: 1 while the buffer is being filled."""
+        share = jnp.asarray(step) / (self.steps * self.exploration_fraction)
+        start, end = self.exploration_initial_eps, self.exploration_final_eps
+        annealed = start + jnp.minimum(share, 1.0) * (end - start)
+        return jnp.where(step < self.learning_starts, 1.0, annealed)
+
+    @property
+    def warm_up(self) -> int:
+        """How many blocks there are before the first with a greedy action and an update."""
+        return min(self.learning_starts // self.train_freq, self.blocks)
+
+
+class Batch(NamedTuple):
+    """Transitions: `dones` are ends after which nothing more can be earned, as numbers 0 and 1."""
+
+    observations: Array
+    actions: Array
+    rewards: Array
+    dones: Array
+    next_observations: Array
+
+
+class Learner(NamedTuple):
+    """What is learned: the network's weights, the target network's, and Adam's means."""
+
+    params: Params
+    target: Params
+    adam: Any
+
+
+def init(network: Network, settings: Settings, key: Array, shape: Any, n_actions: int) -> Learner:
+    """Return a learner that knows nothing, for observations of a shape."""
+    params = network.init(key, shape, n_actions)
+    return Learner(params, params, _adam(settings.learning_rate).init(params))
+
+
+@cache
+def _adam(learning_rate: float) -> optax.GradientTransformation:
+    return optax.adam(learning_rate, b1=0.9, b2=0.999, eps=1e-8)
+
+
+def loss(network: Network, params: Params, target: Params, batch: Batch, gamma: float) -> Array:
+    """Return the mean Huber loss of a batch."""
+    following = network.apply(target, batch.next_observations).max(axis=1)
+    wanted = batch.rewards + (1.0 - batch.dones) * gamma * following
+    values = network.apply(params, batch.observations)
+    chosen = jnp.take_along_axis(values, batch.actions[:, None], axis=1)[:, 0]
+    losses: Array = optax.losses.huber_loss(chosen, jax.lax.stop_gradient(wanted), delta=1.0)
+    return losses.mean()
+
+
+def update(network: Network, settings: Settings, learner: Learner, batch: Batch) -> Learner:
+    """Return the learner after one gradient step."""
+    gradient = jax.grad(lambda p: loss(network, p, learner.target, batch, settings.gamma))(
+        learner.params
+    )
+    norm = optax.tree.norm(gradient)
+    # PyTorch's clip_grad_norm_ has this small number, too.
+    scale = jnp.minimum(1.0, settings.max_grad_norm / (norm + 1e-6))
+    gradient = jax.tree.map(lambda g: g * scale, gradient)
+    changes, adam = _adam(settings.learning_rate).update(gradient, learner.adam, learner.params)
+    return Learner(optax.apply_updates(learner.params, changes), learner.target, adam)
+
+
+def renewed(settings: Settings, learner: Learner, first: Array, last: Array) -> Learner:
+    """Return the learner after some steps, with a new target network if it was time for one."""
+    interval = settings.target_update_interval
+    now = last // interval > first // interval
+    # To choose among all weights is cheaper on a GPU than a branch.
+    target = jax.tree.map(lambda p, t: jnp.where(now, p, t), learner.params, learner.target)
+    return learner._replace(target=target)
+
+
+def act(network: Network, learner: Learner, observation: Array) -> Array:
+    """Return the greedy action for one observation."""
+    values = network.apply(learner.params, observation[None])
+    return jnp.argmax(values[0]).astype(jnp.int32)

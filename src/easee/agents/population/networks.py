@@ -1,0 +1,140 @@
+"""Q-networks as data and pure functions, initialised as PyTorch does.
+
+Convolutions are written as patches times a matrix. Under `vmap`, with weights of its own for each
+seed, that becomes one batched product, where `lax.conv` becomes a grouped convolution and is slow.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from easee.errors import ArgumentError, MissingExtraError
+
+try:
+    import jax
+    import jax.numpy as jnp
+    from jax import Array
+except ImportError:
+    raise MissingExtraError("jax", "jax") from None
+
+Params = list[dict[str, Array]]  # of each layer, "w" and "b"
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """A layer without padding: its channels, the side of its kernel, and the stride."""
+
+    channels: int
+    kernel: int
+    stride: int
+
+    def size(self, side: int) -> int:
+        """Return the side of its output."""
+        return (side - self.kernel) // self.stride + 1
+
+
+@dataclass(frozen=True)
+class Network:
+    """Convolutions, then fully connected layers, with ReLU between them.
+
+    Attributes:
+        convolutions: for observations (height, width, channels); none for vectors.
+        hidden: units of the layers before the output.
+    """
+
+    convolutions: tuple[Convolution, ...] = ()
+    hidden: tuple[int, ...] = (64, 64)
+
+    def init(self, key: Array, observation_shape: tuple[int, ...], n_actions: int) -> Params:
+        """Return weights: uniform within 1 / sqrt(fan-in), as PyTorch's layers have by default."""
+        shapes = self.shapes(observation_shape, n_actions)
+        keys = jax.random.split(key, len(shapes))
+        return [_layer(k, shape) for k, shape in zip(keys, shapes, strict=True)]
+
+    def shapes(self, observation_shape: tuple[int, ...], n_actions: int) -> list[tuple[int, ...]]:
+        """Return the shapes of the layers' weights."""
+        shapes: list[tuple[int, ...]] = []
+        shape = observation_shape
+        for layer in self.convolutions:
+            height, width, channels = shape
+            shape = (layer.size(height), layer.size(width), layer.channels)
+            if min(shape) < 1:
+                raise ArgumentError(
+                    f"observations of {observation_shape} are too small for the convolutions "
+                    f"{self.convolutions}"
+                )
+            shapes.append((layer.kernel, layer.kernel, channels, layer.channels))
+        return shapes + list(pairwise((math.prod(shape), *self.hidden, n_actions)))
+
+    def activations(self, observation_shape: tuple[int, ...]) -> int:
+        """Return how many numbers there are between input and output for one observation."""
+        height, width, *_ = (*observation_shape, 1, 1)
+        count = math.prod(observation_shape) + sum(self.hidden)
+        shapes = self.shapes(observation_shape, 1)
+        for layer, shape in zip(self.convolutions, shapes, strict=False):
+            height, width = layer.size(height), layer.size(width)
+            count += height * width * (math.prod(shape[:-1]) + layer.channels)  # with the patches
+        return count
+
+    def apply(self, params: Params, observations: Array) -> Array:
+        """Return the values (batch, n_actions) of observations (batch, ...)."""
+        values = observations
+        for layer, p in zip(self.convolutions, params, strict=False):
+            values = jax.nn.relu(_patches(values, layer) @ _matrix(p["w"], layer) + p["b"])
+        values = values.reshape(len(values), -1)
+        *dense, last = params[len(self.convolutions) :]
+        for p in dense:
+            values = jax.nn.relu(values @ p["w"] + p["b"])
+        return values @ last["w"] + last["b"]
+
+
+def _layer(key: Array, shape: tuple[int, ...]) -> dict[str, Array]:
+    bound = math.prod(shape[:-1]) ** -0.5
+    weights, biases = jax.random.split(key)
+    return {
+        "w": jax.random.uniform(weights, shape, minval=-bound, maxval=bound),
+        "b": jax.random.uniform(biases, shape[-1:], minval=-bound, maxval=bound),
+    }
+
+
+def _blocks(layer: Convolution) -> int:
+    """Return the side of the blocks into which an image is cut: fewer and wider patches."""
+    return layer.stride if layer.kernel % layer.stride == 0 else 1
+
+
+def _patches(images: Array, layer: Convolution) -> Array:
+    """Return what each output sees, (batch, height, width, kernel * kernel * channels)."""
+    side = _blocks(layer)
+    height, width = (layer.size(n) for n in images.shape[1:3])
+    kernel, stride = layer.kernel // side, layer.stride // side
+    if side > 1:
+        rows, columns = (n // side for n in images.shape[1:3])
+        cut = images[:, : rows * side, : columns * side]
+        cut = cut.reshape(len(images), rows, side, columns, side, -1)
+        images = cut.transpose(0, 1, 3, 2, 4, 5).reshape(len(images), rows, columns, -1)
+    seen = [
+        images[:, i : i + stride * height : stride, j : j + stride * width : stride]
+        for i in range(kernel)
+        for j in range(kernel)
+    ]
+    return jnp.concatenate([part[:, :height, :width] for part in seen], axis=-1)
+
+
+def _matrix(weights: Array, layer: Convolution) -> Array:
+    """Return weights (kernel, kernel, in, out) in the order of the patches."""
+    side = _blocks(layer)
+    n = layer.kernel // side
+    cut: Any = weights.reshape(n, side, n, side, *weights.shape[2:])
+    return jnp.asarray(cut.transpose(0, 2, 1, 3, 4, 5).reshape(-1, weights.shape[-1]))
+
+
+MLP = Network()
+# As `easee.agents.sb3_networks.CatcherCnn` and what Stable-Baselines3 puts behind it.
+CATCHER = Network(tuple(Convolution(c, 3, 2) for c in (16, 32, 32)), hidden=(128, 64, 64))
+# Of Mnih et al., "Human-level control through deep reinforcement learning", 2015.
+NATURE = Network(
+    (Convolution(32, 8, 4), Convolution(64, 4, 2), Convolution(64, 3, 1)), hidden=(512,)
+)

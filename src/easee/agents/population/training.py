@@ -1,0 +1,294 @@
+"""Many runs of DQN as one program: seeds and arms side by side, in step.
+
+A run is what Stable-Baselines3's DQN does with one environment: collect `train_freq` steps, then
+update. All its randomness comes from its own key and the number of the step, so it can be
+interrupted between any two updates and goes on as if nothing had happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from easee.agents.matching import check_actions
+from easee.agents.population import checkpoints, explorers, learner
+from easee.agents.population.devices import announce, check_room
+from easee.agents.population.explorers import Tables
+from easee.agents.population.learner import Learner, Settings
+from easee.agents.population.networks import MLP, Network
+from easee.agents.population.replay import StateReplay
+from easee.agents.population.worlds import World
+from easee.errors import ArgumentError, MissingExtraError, checked_count
+
+try:
+    import jax
+    import jax.numpy as jnp
+    from jax import Array
+except ImportError:
+    raise MissingExtraError("jax", "jax") from None
+
+
+UNROLLED = 8  # up to so many steps between updates are compiled one after the other, not as a loop
+
+
+class Scores(NamedTuple):
+    """The rewards of finished episodes, in equal parts of training.
+
+    Attributes:
+        running: the reward of the present episode so far.
+        sums: float (bins,), of the episodes that ended in each part.
+        counts: int (bins,), how many those are.
+    """
+
+    running: Array
+    sums: Array
+    counts: Array
+
+    def add(self, step: Array, total: int, reward: Array, done: Array) -> Scores:
+        """Count a reward that came with a step, counted from 1."""
+        score = self.running + reward
+        part = jnp.minimum((step * len(self.sums) - 1) // total, len(self.sums) - 1)
+        return Scores(
+            jnp.where(done, 0.0, score),
+            self.sums.at[part].add(jnp.where(done, score, 0.0)),
+            self.counts.at[part].add(done),
+        )
+
+
+class Run(NamedTuple):
+    """Everything that changes in a run."""
+
+    learner: Learner
+    explorer: explorers.State
+    state: Any
+    replay: StateReplay
+    scores: Scores
+
+
+class Population:
+    """Runs of DQN in a world, side by side.
+
+    Args:
+        world: where they learn.
+        tables: the explorer of each run; see `explorers`.
+        seeds: of each run, whole numbers.
+        settings: the hyperparameters, the same for all.
+        network: what is learned.
+        bins: into how many parts of training the rewards are gathered.
+
+    Raises:
+        ArgumentError: explorers do not fit the world's actions.
+        PopulationTooLargeError: the runs do not fit in the device's memory.
+
+    >>> from easee.agents.population.worlds import Catcher
+    >>> population = Population(
+    ...     Catcher(8, 4), [explorers.uniform(2), explorers.zeta(2)], [0, 1], Settings(80), bins=2
+    ... )
+    >>> population.advance().counts  # episodes of each run in each half
+    array([[10, 10],
+           [10, 10]])
+    """
+
+    def __init__(
+        self,
+        world: World,
+        tables: Sequence[Tables],
+        seeds: Sequence[int],
+        settings: Settings,
+        network: Network = MLP,
+        bins: int = 50,
+    ) -> None:
+        check_population(tables, seeds, world.n_actions, world.action_names)
+        checked_count(bins, "bins")
+        announce()
+        self.world, self.settings, self.network = world, settings, network
+        self.about = {
+            "world": repr(world),
+            "settings": asdict(settings),
+            "network": repr(network),
+            "seeds": [int(seed) for seed in seeds],
+            "bins": bins,
+        }
+        self.blocks = 0  # that are done
+        self.keys = jax.vmap(jax.random.key)(jnp.asarray(seeds))
+        begin = partial(_begin, world, network, settings, bins)
+        one = jax.eval_shape(begin, jax.random.key(0))
+        check_room(one, len(seeds), network, world.observation_shape, settings.batch_size)
+        self.tables = explorers.stack(tables)
+        self.runs: Run = jax.jit(jax.vmap(begin))(self.keys)
+        advance = partial(_advance, world, network, settings)
+        self._warm_up = jax.jit(partial(advance, False), donate_argnums=0)
+        self._train = jax.jit(partial(advance, True), donate_argnums=0)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @property
+    def steps(self) -> int:
+        """How many steps every run has done."""
+        return self.blocks * self.settings.train_freq
+
+    @property
+    def finished(self) -> bool:
+        """Whether training is over."""
+        return self.blocks >= self.settings.blocks
+
+    def advance(self, steps: int | None = None) -> Curves:
+        """Train for about so many steps, or to the end, and return the curves so far."""
+        left = self.settings.blocks - self.blocks
+        more = left if steps is None else min(left, -(-steps // self.settings.train_freq))
+        end, warm = self.blocks + more, self.settings.warm_up
+        for part, until in ((self._warm_up, min(end, warm)), (self._train, end)):
+            if until > self.blocks:
+                count = until - self.blocks
+                self.runs = part(self.runs, self.tables, self.keys, self.blocks, count)
+                self.blocks = until
+        return self.curves()
+
+    def curves(self) -> Curves:
+        """Return the rewards so far; waits until the device is done."""
+        scores = self.runs.scores
+        return Curves(np.asarray(scores.sums), np.asarray(scores.counts), self.settings.steps)
+
+    def save(self, path: Path) -> None:
+        """Write all that is needed to go on."""
+        checkpoints.save(path, (self.runs, np.asarray(self.blocks)), self.about)
+
+    def load(self, path: Path) -> None:
+        """Go on from a file of the same population."""
+        like = (self.runs, np.asarray(self.blocks))
+        runs, blocks = checkpoints.load(path, like, self.about)
+        self.runs, self.blocks = jax.tree.map(jnp.asarray, runs), int(blocks)
+
+
+class Curves(NamedTuple):
+    """The rewards of a population.
+
+    Attributes:
+        sums: float (runs, bins), of the episodes that ended in each part of training.
+        counts: int (runs, bins), how many those are.
+        steps: how long training is.
+    """
+
+    sums: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    steps: int
+
+    def points(self, run: int) -> list[tuple[int, float]]:
+        """Return the ends of the parts in which episodes ended, and their mean reward."""
+        ends = np.linspace(0, self.steps, self.sums.shape[1] + 1)[1:]
+        return [
+            (round(end), float(total / count))
+            for end, total, count in zip(ends, self.sums[run], self.counts[run], strict=True)
+            if count
+        ]
+
+
+def check_population(
+    tables: Sequence[Tables], seeds: Sequence[int], n_actions: int, names: Sequence[str] | None
+) -> None:
+    """Check that there is an explorer for every seed, and that they fit the actions."""
+    if not len(seeds) or len(tables) != len(seeds):
+        raise ArgumentError(
+            f"expected an explorer and a seed for every run, found {len(tables)} explorers and "
+            f"{len(seeds)} seeds"
+        )
+    for count in sorted({one.n_actions for one in tables}):
+        check_actions(count, n_actions, names)
+
+
+def _begin(world: World, network: Network, settings: Settings, bins: int, key: Array) -> Run:
+    first, weights = jax.random.split(jax.random.fold_in(key, 2**31 - 1))
+    state = world.reset(first)
+    return Run(
+        learner.init(network, settings, weights, world.observation_shape, world.n_actions),
+        explorers.init(),
+        state,
+        StateReplay.empty(settings.buffer_size, state),
+        Scores(jnp.zeros(()), jnp.zeros(bins), jnp.zeros(bins, jnp.int32)),
+    )
+
+
+def _advance(
+    world: World,
+    network: Network,
+    settings: Settings,
+    learns: bool,
+    runs: Run,
+    tables: Tables,
+    keys: Array,
+    first: int,
+    blocks: int,
+) -> Run:
+    """Do so many blocks of steps, if it `learns` with an update each, from block `first` on."""
+    block = jax.vmap(partial(_block, world, network, settings, learns), in_axes=(0, 0, 0, None))
+    done: Run = jax.lax.fori_loop(
+        0, blocks, lambda i, now: block(now, tables, keys, (first + i) * settings.train_freq), runs
+    )
+    return done
+
+
+def _block(
+    world: World,
+    network: Network,
+    settings: Settings,
+    learns: bool,
+    run: Run,
+    tables: Tables,
+    key: Array,
+    first: Array,
+) -> Run:
+    """Do the steps of one run from `first` on, then update."""
+    run = jax.lax.fori_loop(
+        0,
+        settings.train_freq,
+        lambda i, now: _step(world, network, settings, learns, now, tables, key, first + i),
+        run,
+        unroll=settings.train_freq <= UNROLLED,
+    )
+    last = first + settings.train_freq
+    # Weights have been the same since `first`, so it makes no difference when they are copied.
+    now = learner.renewed(settings, run.learner, first, last)
+    if learns:
+        draws = jax.random.fold_in(jax.random.fold_in(key, last), 1)
+        for i in range(settings.gradient_steps):
+            chosen = jax.random.fold_in(draws, i)
+            batch = run.replay.sample(chosen, last, settings.batch_size, world)
+            now = learner.update(network, settings, now, batch)
+    return run._replace(learner=now)
+
+
+def _step(
+    world: World,
+    network: Network,
+    settings: Settings,
+    learns: bool,
+    run: Run,
+    tables: Tables,
+    key: Array,
+    step: Array,
+) -> Run:
+    chance, again = jax.random.split(jax.random.fold_in(key, step))
+    greedy = jnp.zeros((), jnp.int32)
+    if learns:
+        greedy = learner.act(network, run.learner, world.observe(run.state))
+    explorer, action, _ = explorers.choose(
+        tables, run.explorer, greedy, settings.epsilon(step), chance
+    )
+    after, reward, terminated, truncated = world.step(run.state, action)
+    done = terminated | truncated
+    kept = StateReplay(run.state, after, action, reward, terminated.astype(jnp.float32))
+    fresh = world.restart(after, again)
+    return Run(
+        run.learner,
+        explorers.step(tables, explorer, action, done),
+        jax.tree.map(lambda new, old: jnp.where(done, new, old), fresh, after),
+        run.replay.add(step, kept),
+        run.scores.add(step + 1, settings.steps, reward, done),
+    )

@@ -1,0 +1,121 @@
+"""DQN experiments as one program: all runs of a task side by side, with checkpoints on the way."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from easee import priors
+from easee.experiments.arms import generator, policy_of
+from easee.experiments.curves import METRIC
+from easee.experiments.progress import report_all
+from easee.experiments.runs import Measured, Row, Run
+from easee.experiments.store import Store
+from easee.experiments.tasks import CATCHER, TASKS, field, hyperparameters
+
+if TYPE_CHECKING:
+    from easee.agents.population.atari import AtariPopulation
+    from easee.agents.population.explorers import Tables
+    from easee.agents.population.training import Curves, Population
+
+PATIENCE = 2.0  # seconds between two looks at how far it is
+PAUSE = 60.0  # seconds between two checkpoints, or
+WORTH = 20.0  # so many times what one takes, if that is more
+
+
+def do_together(runs: list[Run], store: Store) -> Iterator[tuple[Run, Measured]]:
+    """Do runs, all that can be in step at a time, and yield them when they are done.
+
+    A checkpoint is written every minute, and what is known so far is shown beside it. Runs that
+    were interrupted go on from there if the same ones are asked for.
+    """
+    parts: dict[tuple[object, ...], list[Run]] = {}
+    for run in runs:
+        kind = tuple(run.settings.get(name) for name in ("task", "steps", "width"))
+        parts.setdefault(kind, []).append(run)
+    for part in parts.values():
+        population = make_population(part)
+        file = store.parts / f"{_digest(part)}.npz"
+        if file.exists():
+            population.load(file)
+        for curves in _advancing(population, file):
+            shares = min(population.steps / part[0].settings["steps"], 1.0)
+            report_all([run.key for run in part], shares)
+            if curves is not None:
+                store.show(_rows(store.figure.name, part, curves))
+        for i, run in enumerate(part):
+            yield run, _measured(population.curves(), i)
+        file.unlink(missing_ok=True)
+
+
+def _advancing(population: Population | AtariPopulation, file: Path) -> Iterator[Curves | None]:
+    """Train to the end, looking up now and then; with curves when a checkpoint was written."""
+    steps, wait, written = population.settings.train_freq, PAUSE, time.monotonic()
+    while not population.finished:
+        began = time.monotonic()
+        curves = population.advance(steps)
+        now = time.monotonic()
+        steps = max(1, min(round(steps * PATIENCE / (now - began)), 4 * steps))
+        due = now - written > wait and not population.finished
+        if due:
+            population.save(file)
+            written = time.monotonic()
+            wait = max(PAUSE, WORTH * (written - now))
+        yield curves if due else None
+
+
+def make_population(runs: list[Run]) -> Population | AtariPopulation:
+    """Return the population of runs of one task."""
+    from easee.agents.population.learner import Settings
+    from easee.agents.population.networks import CATCHER as CATCHER_NETWORK
+    from easee.agents.population.training import Population
+    from easee.agents.population.worlds import Catcher
+
+    settings = runs[0].settings
+    task = TASKS[settings["task"]]
+    n_actions = len(priors.get(task.prior).actions)
+    kinds: dict[str, Tables] = {}
+    for run in runs:
+        if run.arm not in kinds:
+            kinds[run.arm] = _tables(run, n_actions)
+    tables = [kinds[run.arm] for run in runs]
+    seeds = [int(generator(run).integers(2**31)) for run in runs]
+    steps = settings["steps"]
+    chosen = Settings(steps, **hyperparameters(task, steps))
+    if task is CATCHER:
+        world = Catcher(*field(settings))
+        return Population(world, tables, seeds, chosen, CATCHER_NETWORK, task.bins)
+    from easee.agents.population.atari import AtariPopulation
+
+    return AtariPopulation(task.name, tables, seeds, chosen, bins=task.bins)
+
+
+def _tables(run: Run, n_actions: int) -> Tables:
+    from easee.agents.population import explorers
+
+    kind = run.settings["explorer"]
+    if kind == "uniform":
+        return explorers.uniform(n_actions)
+    if kind == "zeta":
+        return explorers.zeta(n_actions)
+    return explorers.from_policy(policy_of(run.settings["prior"], run.settings["depth"]))
+
+
+def _measured(curves: Curves, run: int) -> Measured:
+    return [(step, METRIC, value) for step, value in curves.points(run)]
+
+
+def _rows(figure: str, runs: list[Run], curves: Curves) -> list[Row]:
+    return [
+        Row(figure, run.arm, run.seed, *values)
+        for i, run in enumerate(runs)
+        for values in _measured(curves, i)
+    ]
+
+
+def _digest(runs: list[Run]) -> str:
+    """Return a name for a checkpoint: other runs have another."""
+    return hashlib.sha256(repr([run.key for run in runs]).encode()).hexdigest()[:16]

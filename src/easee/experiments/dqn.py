@@ -86,7 +86,7 @@ def make_figure(
         measure=measure,
         plot=plot,
         table=table,
-        config=_config(task) | {"steps": steps, "agent": agent},
+        config=config_of(task, steps, agent),
         folder=folder or FOLDERS[agent].format(name=task.name),
         steps=steps,
         resized=lambda n: make_figure(
@@ -103,9 +103,10 @@ def make_figure(
     )
 
 
-def _config(task: Task) -> dict[str, Any]:
+def config_of(task: Task, steps: int, agent: str) -> dict[str, Any]:
     """Return what the results depend on; the limits of a picture are not."""
-    return {key: value for key, value in asdict(task).items() if key != "rewards"}
+    found = {key: value for key, value in asdict(task).items() if key != "rewards"}
+    return found | {"steps": steps, "agent": agent}
 
 
 def labels(task: Task) -> dict[str, str]:

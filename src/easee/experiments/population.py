@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from easee import priors
-from easee.experiments.arms import generator, policy_of
+from easee.experiments.arms import generator, make_explorer, policy_of
 from easee.experiments.curves import METRIC
 from easee.experiments.progress import report_all
 from easee.experiments.runs import Measured, Row, Run
@@ -77,20 +77,19 @@ def make_population(runs: list[Run]) -> Population | AtariPopulation:
     settings = runs[0].settings
     task = TASKS[settings["task"]]
     n_actions = len(priors.get(task.prior).actions)
-    kinds: dict[str, Tables] = {}
-    for run in runs:
-        if run.arm not in kinds:
-            kinds[run.arm] = _tables(run, n_actions)
-    tables = [kinds[run.arm] for run in runs]
     seeds = [int(generator(run).integers(2**31)) for run in runs]
     steps = settings["steps"]
     chosen = Settings(steps, **hyperparameters(task, steps))
     if task is CATCHER:
         world = Catcher(*field(settings))
+        kinds = {run.arm: run for run in runs}
+        made = {arm: _tables(run, n_actions) for arm, run in kinds.items()}
+        tables = [made[run.arm] for run in runs]
         return Population(world, tables, seeds, chosen, CATCHER_NETWORK, task.bins)
     from easee.agents.population.atari import AtariPopulation
 
-    return AtariPopulation(task.name, tables, seeds, chosen, bins=task.bins)
+    explorers = [make_explorer(run, n_actions) for run in runs]
+    return AtariPopulation(task.name, explorers, seeds, chosen, bins=task.bins)
 
 
 def _tables(run: Run, n_actions: int) -> Tables:

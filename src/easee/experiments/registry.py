@@ -5,6 +5,7 @@ from __future__ import annotations
 from easee.errors import ArgumentError, nearest
 from easee.experiments.atari import FIGURES as ATARI
 from easee.experiments.catcher import FIGURE as CATCHER
+from easee.experiments.catcher_more import FIGURES as CATCHER_MORE
 from easee.experiments.depth import FIGURE as DEPTH
 from easee.experiments.discovered import FIGURE as DISCOVERY
 from easee.experiments.doorkey import FIGURE as DOORKEY
@@ -16,7 +17,7 @@ from easee.experiments.sensitivity import FIGURE as SENSITIVITY
 from easee.experiments.wrong import FIGURE as WRONG
 
 EXPLORATION = (FIG3, DEPTH, HEATMAP)
-LEARNING = (DOORKEY, SENSITIVITY, CATCHER, *ATARI)
+LEARNING = (DOORKEY, SENSITIVITY, CATCHER, *CATCHER_MORE, *ATARI)
 KNOWING = (HOLDING, WRONG, DISCOVERY)
 ALL = (*EXPLORATION, *LEARNING, *KNOWING)
 FIGURES: dict[str, Figure] = {figure.name: figure for figure in ALL}

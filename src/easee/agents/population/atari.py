@@ -1,28 +1,33 @@
 """Many runs of DQN on an Atari game: ale-py's games on the CPU beside learners on the device.
 
-Runs are in step, in two groups: while one group's games are played, the device works for the other.
+The device keeps frames, acts and learns for a whole group of runs at a time. Exploration and what
+else is small stay on the host, with the core's explorers: every kernel less is time, because a step
+on the device is too short to hide what starting it costs. Groups are independent and have a thread
+each, so while one waits for its games, the device works for another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from easee.agents.population import checkpoints, explorers, learner
+from easee.agents.matching import fitted
+from easee.agents.population import checkpoints, frames, learner
 from easee.agents.population.devices import announce, check_room
-from easee.agents.population.explorers import Tables
+from easee.agents.population.frames import STACK, Kept
 from easee.agents.population.learner import Learner, Settings
 from easee.agents.population.networks import NATURE, Network
-from easee.agents.population.replay import STACK, FrameReplay
-from easee.agents.population.training import Curves, check_population
+from easee.agents.population.training import Curves, check_runs
 from easee.envs.atari import Atari
 from easee.errors import MissingExtraError, checked_count
+from easee.explorer_base import BaseExplorer
+from easee.policy import ExplorationPolicy
 
 try:
     import jax
@@ -31,24 +36,8 @@ try:
 except ImportError:
     raise MissingExtraError("jax", "jax") from None
 
-Frames = NDArray[np.uint8]
-
-
-class Run(NamedTuple):
-    """Everything on the device that changes in a run; `action` is the one being taken."""
-
-    learner: Learner
-    explorer: explorers.State
-    replay: FrameReplay
-    action: Array
-
-
-class Outcome(NamedTuple):
-    """What came of a step: the newest frames, clipped rewards, and where an episode ended."""
-
-    frames: Frames
-    rewards: NDArray[np.float32]
-    dones: NDArray[np.bool_]
+SIDE = 84  # of a frame
+TOGETHER = 8  # runs of a group
 
 
 class AtariPopulation:
@@ -58,13 +47,12 @@ class AtariPopulation:
 
     Args:
         game: its name; see `easee.envs.atari.Atari`.
-        tables: the explorer of each run; see `explorers`.
+        explorers: of each run, for one environment, or policies.
         seeds: of each run, whole numbers.
         settings: the hyperparameters, the same for all.
         network: what is learned.
         bins: into how many parts of training the rewards are gathered.
-        groups: into how many groups the runs are cut.
-        threads: for the games of a group; by default as ale-py chooses.
+        groups: into how many groups the runs are cut; by default groups of 8 at most.
 
     Raises:
         ArgumentError: explorers do not fit the game's actions.
@@ -74,17 +62,21 @@ class AtariPopulation:
     def __init__(
         self,
         game: str,
-        tables: Sequence[Tables],
+        explorers: Sequence[ExplorationPolicy | BaseExplorer],
         seeds: Sequence[int],
         settings: Settings,
         network: Network = NATURE,
         bins: int = 50,
-        groups: int = 2,
-        threads: int = 0,
+        groups: int | None = None,
     ) -> None:
-        names = Atari(game).action_names
-        check_population(tables, seeds, len(names), names)
+        check_runs(explorers, seeds)
         checked_count(bins, "bins")
+        groups = checked_count(-(-len(seeds) // TOGETHER) if groups is None else groups, "groups")
+        names = Atari(game).action_names
+        ours = [
+            fitted(one, n_envs=1, n_actions=len(names), names=names, seed=seed)
+            for one, seed in zip(explorers, seeds, strict=True)
+        ]
         announce()
         self.settings = settings
         self.about = {
@@ -96,25 +88,16 @@ class AtariPopulation:
             "groups": groups,
         }
         self.steps = 0
-        self.sums = np.zeros((len(seeds), bins))
-        self.counts = np.zeros((len(seeds), bins), np.int64)
         program = _Program(network, settings, len(names))
-        one = jax.eval_shape(program.begin, jax.random.key(0))
-        check_room(one, len(seeds), network, program.shape, settings.batch_size)
+        program.check_room(len(seeds))
         parts = np.array_split(np.arange(len(seeds)), min(groups, len(seeds)))
         self.groups = [
-            _Group(
-                program,
-                Atari(game, len(part), threads),
-                explorers.stack([tables[i] for i in part]),
-                [int(seeds[i]) for i in part],
-                part,
-            )
+            _Group(program, game, [ours[i] for i in part], [int(seeds[i]) for i in part], bins)
             for part in parts
         ]
 
     def __len__(self) -> int:
-        return len(self.sums)
+        return len(self.about["seeds"])  # type: ignore[arg-type]
 
     @property
     def total(self) -> int:
@@ -129,32 +112,19 @@ class AtariPopulation:
     def advance(self, steps: int | None = None) -> Curves:
         """Train for so many steps, or to the end, and return the curves so far."""
         end = self.total if steps is None else min(self.steps + steps, self.total)
-        for step in range(self.steps, end):
-            for group in self.groups:
-                scores = group.receive()
-                self._count(group.members, scores, step)
-                group.send(step)
+        with ThreadPoolExecutor(len(self.groups)) as pool:
+            list(pool.map(lambda group: group.advance(self.steps, end), self.groups))
         self.steps = end
-        if self.finished:
-            for group in self.groups:
-                self._count(group.members, group.receive(), end)
         return self.curves()
-
-    def _count(self, members: NDArray[Any], scores: NDArray[Any], step: int) -> None:
-        """Count the scores of episodes that ended with a step, counted from 1; NaN is none."""
-        ended = ~np.isnan(scores)
-        if ended.any():
-            bins = self.sums.shape[1]
-            part = min(max(step * bins - 1, 0) // self.settings.steps, bins - 1)
-            self.sums[members[ended], part] += scores[ended]
-            self.counts[members[ended], part] += 1
 
     def curves(self) -> Curves:
         """Return the scores so far."""
-        return Curves(self.sums.copy(), self.counts.copy(), self.settings.steps)
+        sums = np.concatenate([group.sums for group in self.groups])
+        counts = np.concatenate([group.counts for group in self.groups])
+        return Curves(sums, counts, self.settings.steps)
 
     def _tree(self) -> Any:
-        return [g.runs for g in self.groups], self.sums, self.counts, np.asarray(self.steps)
+        return [group.tree() for group in self.groups], np.asarray(self.steps)
 
     def save(self, path: Path) -> None:
         """Write all that is needed to go on, the replay included."""
@@ -162,135 +132,146 @@ class AtariPopulation:
 
     def load(self, path: Path) -> None:
         """Go on from a file of the same population; episodes that were under way end there."""
-        like = jax.eval_shape(lambda: [g.runs for g in self.groups]), *self._tree()[1:]
+        like = jax.tree.map(
+            lambda leaf: np.broadcast_to(np.zeros((), leaf.dtype), leaf.shape), self._tree()
+        )
         for group in self.groups:
-            group.runs = None  # or the device would have to hold them twice
-        runs, self.sums, self.counts, steps = checkpoints.load(path, like, self.about)
+            group.forget()  # or the device would have to hold all twice
+        trees, steps = checkpoints.load(path, like, self.about)
         self.steps = int(steps)
         for group in self.groups:
-            group.resume(runs.pop(0), self.steps)
+            group.resume(trees.pop(0), self.steps)
 
 
 class _Program:
-    """What the device does, compiled once for all groups."""
+    """What the device does, compiled once for groups of a size."""
 
     def __init__(self, network: Network, settings: Settings, n_actions: int) -> None:
         self.network, self.settings, self.n_actions = network, settings, n_actions
-        self.shape = (84, 84, STACK)
-        outcome = Outcome(0, 0, 0)  # type: ignore[arg-type]
-        over = (0, 0, 0, None, outcome)
-        self.keep = jax.jit(jax.vmap(partial(self._step, False), over), donate_argnums=0)
-        self.learn = jax.jit(jax.vmap(partial(self._step, True), over), donate_argnums=0)
+        self.shape = (SIDE, SIDE, STACK)
+        self.act = jax.jit(jax.vmap(self._act, (0, 0, None, 0, 0)), donate_argnums=1)
+        self.keep = jax.jit(jax.vmap(_keep, (0, None, 0)), donate_argnums=0)
+        self.learn = jax.jit(jax.vmap(self._learn), donate_argnums=0)
         self.renew = jax.jit(lambda now: now._replace(target=jax.tree.map(jnp.copy, now.params)))
-        self.reopen = jax.jit(jax.vmap(self._reopened, (0, 0, 0, None, 0)), donate_argnums=0)
+        self.begin = jax.jit(jax.vmap(self._begin))
 
-    def begin(self, key: Array) -> Run:
-        """Return a run that has not begun."""
-        weights = jax.random.fold_in(key, 2**31 - 1)
-        return Run(
-            learner.init(self.network, self.settings, weights, self.shape, self.n_actions),
-            explorers.init(),
-            FrameReplay.empty(self.settings.buffer_size, *self.shape[:2]),
-            jnp.zeros((), jnp.int32),
+    def check_room(self, runs: int) -> None:
+        """Check that so many runs fit in the device's memory."""
+        size = self.settings.buffer_size + STACK
+        one = jax.eval_shape(
+            lambda: (self._begin(jax.random.key(0)), jnp.zeros((size, SIDE, SIDE), jnp.uint8))
         )
+        check_room(one, runs, self.network, self.shape, self.settings.batch_size)
 
-    def _step(
-        self, learns: bool, run: Run, tables: Tables, key: Array, step: Array, outcome: Outcome
-    ) -> tuple[Run, Array]:
-        """Keep the outcome of the step before, learn if it is time, and choose an action.
+    def _begin(self, key: Array) -> Learner:
+        return learner.init(self.network, self.settings, key, self.shape, self.n_actions)
 
-        Before step 0 there was none, and what is kept of it is never sampled: its place is before
-        the first.
-        """
-        frames, rewards, dones = map(jnp.asarray, outcome)
-        replay = run.replay.add(step - 1, run.action, rewards, dones, frames)
-        explorer = explorers.step(tables, run.explorer, run.action, dones)
-        run = run._replace(replay=replay, explorer=explorer)
-        if learns:
-            run = run._replace(learner=self._learned(run, key, step))
-        return self._acted(run, tables, key, step)
+    def _act(
+        self, now: Learner, kept: Array, place: Array, frame: Array, age: Array
+    ) -> tuple[Array, Array]:
+        """Keep the newest frame, and return the greedy action."""
+        kept = _keep(kept, place, frame)
+        seen = frames.stacks(kept, place[None], age[None])[0]
+        return kept, learner.act(self.network, now, seen)
 
-    def _learned(self, run: Run, key: Array, step: Array) -> Learner:
-        settings, now = self.settings, run.learner
-        draws = jax.random.fold_in(jax.random.fold_in(key, step), 1)
-        for i in range(settings.gradient_steps):
-            batch = run.replay.sample(jax.random.fold_in(draws, i), step, settings.batch_size)
-            now = learner.update(self.network, settings, now, batch)
-        return now
+    def _learn(self, now: Learner, kept: Array, sampled: Array) -> Learner:
+        return learner.update(self.network, self.settings, now, frames.batch(kept, sampled))
 
-    def _acted(self, run: Run, tables: Tables, key: Array, step: Array) -> tuple[Run, Array]:
-        seen = run.replay.stacked((step % len(run.replay.actions))[None])[0]
-        greedy = learner.act(self.network, run.learner, seen)
-        epsilon = self.settings.epsilon(step)
-        chance = jax.random.fold_in(key, step)
-        explorer, action, _ = explorers.choose(tables, run.explorer, greedy, epsilon, chance)
-        return run._replace(explorer=explorer, action=action), action
 
-    def _reopened(
-        self, run: Run, tables: Tables, key: Array, step: Array, frame: Array
-    ) -> tuple[Run, Array]:
-        """Begin another episode at a step, and choose its first action."""
-        replay = run.replay.restart(step, frame)
-        run = run._replace(replay=replay, explorer=explorers.init())
-        return self._acted(run, tables, key, step)
+def _keep(kept: Array, place: Array, frame: Array) -> Array:
+    return kept.at[place].set(frame)
 
 
 class _Group:
-    """Some runs: their games, and what the device has of them."""
+    """Some runs: their games, their explorers, and what the device has of them."""
 
     def __init__(
         self,
         program: _Program,
-        env: Atari,
-        tables: Tables,
+        game: str,
+        explorers: list[BaseExplorer],
         seeds: list[int],
-        members: NDArray[Any],
+        bins: int,
     ) -> None:
-        self.program, self.env, self.tables, self.members = program, env, tables, members
-        self.seeds = seeds
-        self.keys = jax.vmap(jax.random.key)(jnp.asarray(seeds))
-        self.runs: Any = jax.jit(jax.vmap(program.begin))(self.keys)
-        self.outcome = self._opening()
-        self.playing = False
+        self.program, self.settings = program, program.settings
+        self.explorers, self.seeds = explorers, seeds
+        self.env = Atari(game, len(seeds), threads=len(seeds))
+        self.kept = Kept.empty(len(seeds), self.settings.buffer_size)
+        self.frames = jnp.zeros((len(seeds), self.kept.size, SIDE, SIDE), jnp.uint8)
+        self.learner: Learner = program.begin(jax.vmap(jax.random.key)(jnp.asarray(seeds)))
+        self.sums = np.zeros((len(seeds), bins))
+        self.counts = np.zeros((len(seeds), bins), np.int64)
+        self._open(0)
 
-    def _opening(self) -> Outcome:
-        stacks, _ = self.env.reset(seed=self.seeds)
-        count = len(self.seeds)
-        return Outcome(stacks[:, -1], np.zeros(count, np.float32), np.ones(count, bool))
+    def _open(self, step: int) -> None:
+        """Begin episodes before a step."""
+        self.draws = [np.random.default_rng([seed, step]) for seed in self.seeds]
+        stack, _ = self.env.reset(seed=[(seed + step) % 2**31 for seed in self.seeds])
+        self.newest = stack[:, -1]
 
-    def receive(self) -> NDArray[Any]:
-        """Wait for the step that was begun; return the scores of episodes that ended, else NaN."""
-        scores = np.full(len(self.members), np.nan)
-        if self.playing:
-            stacks, rewards, terminated, truncated, info = self.env.receive()
+    def advance(self, first: int, end: int) -> None:
+        """Do the steps from `first` to before `end`."""
+        for step in range(first, end):
+            actions = self._actions(step)
+            stack, rewards, terminated, truncated, info = self.env.step(actions)
+            self.newest = stack[:, -1]
             dones = terminated | truncated
-            self.outcome = Outcome(stacks[:, -1], rewards.astype(np.float32), dones)
+            self.kept.add(step, actions, rewards, dones)
+            for explorer, action, done in zip(self.explorers, actions, dones, strict=True):
+                explorer.step_one(int(action), bool(done))
             if dones.any():
-                scores[dones] = info["episode"]["r"][dones]
-            self.playing = False
-        return scores
+                self._count(step + 1, info["episode"]["r"], dones)
+            self._learn(step + 1)
 
-    def send(self, step: int) -> None:
-        """Let the device work on what the last step led to, and begin the next."""
-        settings = self.program.settings
-        if step and step % settings.target_update_interval == 0:
-            self.runs = self.runs._replace(learner=self.program.renew(self.runs.learner))
-        learns = step % settings.train_freq == 0 and step > settings.learning_starts
-        work = self.program.learn if learns else self.program.keep
-        self.runs, actions = work(self.runs, self.tables, self.keys, step, self.outcome)
-        self._play(actions)
+    def _actions(self, step: int) -> NDArray[np.int64]:
+        place = step % self.kept.size
+        if step < self.settings.learning_starts:
+            self.frames = self.program.keep(self.frames, place, self.newest)
+            chosen = [explorer.choose_one(-1, 1.0) for explorer in self.explorers]
+            return np.array(chosen)
+        self.frames, greedy = self.program.act(
+            self.learner, self.frames, place, self.newest, self.kept.ages[:, place]
+        )
+        epsilon = self.settings.epsilon_at(step)
+        pairs = zip(self.explorers, np.asarray(greedy).tolist(), strict=True)
+        return np.array([explorer.choose_one(best, epsilon) for explorer, best in pairs])
 
-    def resume(self, runs: Run, step: int) -> None:
-        """Go on at a step with runs from a file."""
-        frames = self._opening().frames
-        runs = jax.tree.map(jnp.asarray, runs)
-        if step == 0:
-            self.runs = runs
+    def _learn(self, steps: int) -> None:
+        """Learn after so many steps, if it is time."""
+        settings = self.settings
+        if steps % settings.target_update_interval == 0:
+            self.learner = self.program.renew(self.learner)
+        if steps % settings.train_freq or steps <= settings.learning_starts:
             return
-        # The action of step - 1 was kept; that of `step` is chosen anew.
-        self.runs, actions = self.program.reopen(runs, self.tables, self.keys, step - 1, frames)
-        self._play(actions)
+        # The frame after the last step is kept with the next action; its transition needs it now.
+        self.frames = self.program.keep(self.frames, steps % self.kept.size, self.newest)
+        for _ in range(settings.gradient_steps):
+            sampled = self.kept.sample(self.draws, steps, settings.batch_size)
+            self.learner = self.program.learn(self.learner, self.frames, sampled)
 
-    def _play(self, actions: Array) -> None:
-        self.env.send(np.asarray(actions, np.int64))
-        self.playing = True
+    def _count(self, step: int, scores: NDArray[Any], ended: NDArray[np.bool_]) -> None:
+        """Count the scores of episodes that ended with a step, counted from 1."""
+        bins = self.sums.shape[1]
+        part = min((step * bins - 1) // self.settings.steps, bins - 1)
+        self.sums[ended, part] += scores[ended]
+        self.counts[ended, part] += 1
+
+    def tree(self) -> Any:
+        """Return all arrays that are needed to go on."""
+        return self.learner, self.frames, self.kept, self.sums, self.counts
+
+    def forget(self) -> None:
+        """Free the device's memory."""
+        self.learner = self.frames = None  # type: ignore[assignment]
+
+    def resume(self, tree: Any, step: int) -> None:
+        """Go on before a step with arrays from a file."""
+        now, found, self.kept, self.sums, self.counts = tree
+        self.learner = jax.tree.map(jnp.asarray, now)
+        self.frames = jnp.asarray(found)
+        self._open(step)
+        if step:
+            self.kept.cut(step)
+        for explorer, seed in zip(self.explorers, self.seeds, strict=True):
+            explorer.reset()
+            explorer.rng = np.random.default_rng([seed, step, 1])

@@ -20,7 +20,7 @@ except ImportError:
 Tree = TypeVar("Tree")
 
 
-def save(path: Path, tree: Any, about: Any) -> None:
+def save(path: Path, tree: Any, about: dict[str, Any]) -> None:
     """Write arrays, and plain data that says what they are; an old file is replaced at the end."""
     leaves = {f"{i}": np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(tree))}
     note = np.frombuffer(json.dumps(about).encode(), np.uint8)
@@ -28,7 +28,7 @@ def save(path: Path, tree: Any, about: Any) -> None:
         np.savez(file, allow_pickle=False, about=note, **leaves)
 
 
-def load(path: Path, like: Tree, about: Any) -> Tree:
+def load(path: Path, like: Tree, about: dict[str, Any]) -> Tree:
     """Read arrays of the same shapes as those of a tree.
 
     Raises:
@@ -43,14 +43,18 @@ def load(path: Path, like: Tree, about: Any) -> Tree:
         raise ArgumentError(
             f"{path} is no checkpoint, or not a whole one ({error}): remove it to start over"
         ) from None
-    same = found == json.loads(json.dumps(about)) and all(
-        array.shape == leaf.shape and array.dtype == leaf.dtype
+    ours = json.loads(json.dumps(about))
+    other = [
+        f"{key} {ours[key]}, found {found.get(key)}" for key in ours if found.get(key) != ours[key]
+    ]
+    other += [
+        f"an array {leaf.dtype} {leaf.shape}, found {array.dtype} {array.shape}"
         for array, leaf in zip(arrays, leaves, strict=True)
-    )
-    if not same:
+        if array.shape != leaf.shape or array.dtype != leaf.dtype
+    ]
+    if other:
         raise ArgumentError(
-            f"{path} is a checkpoint of other runs: expected {about}, found {found}. Remove it to "
-            "start over"
+            f"{path} is a checkpoint of other runs: expected {other[0]}. Remove it to start over"
         )
     read: Tree = jax.tree.unflatten(jax.tree.structure(like), arrays)
     return read

@@ -58,10 +58,17 @@ class Settings:
 
     def epsilon(self, step: Array | int) -> Array:
         """Return the chance to explore after so many steps: 1 while the buffer is being filled."""
-        share = jnp.asarray(step) / (self.steps * self.exploration_fraction)
+        share = jnp.minimum(step / (self.steps * self.exploration_fraction), 1.0)
+        return jnp.where(step < self.learning_starts, 1.0, self._annealed(share))
+
+    def epsilon_at(self, step: int) -> float:
+        """Return the same as a plain number."""
+        share = min(step / (self.steps * self.exploration_fraction), 1.0)
+        return 1.0 if step < self.learning_starts else float(self._annealed(share))
+
+    def _annealed(self, share: Any) -> Any:
         start, end = self.exploration_initial_eps, self.exploration_final_eps
-        annealed = start + jnp.minimum(share, 1.0) * (end - start)
-        return jnp.where(step < self.learning_starts, 1.0, annealed)
+        return start + share * (end - start)
 
     @property
     def warm_up(self) -> int:

@@ -104,7 +104,9 @@ class Population:
         network: Network = MLP,
         bins: int = 50,
     ) -> None:
-        check_population(tables, seeds, world.n_actions, world.action_names)
+        check_runs(tables, seeds)
+        for count in sorted({one.n_actions for one in tables}):
+            check_actions(count, world.n_actions, world.action_names)
         checked_count(bins, "bins")
         announce()
         self.world, self.settings, self.network = world, settings, network
@@ -190,17 +192,13 @@ class Curves(NamedTuple):
         ]
 
 
-def check_population(
-    tables: Sequence[Tables], seeds: Sequence[int], n_actions: int, names: Sequence[str] | None
-) -> None:
-    """Check that there is an explorer for every seed, and that they fit the actions."""
-    if not len(seeds) or len(tables) != len(seeds):
+def check_runs(explorers: Sequence[Any], seeds: Sequence[int]) -> None:
+    """Check that there is an explorer for every seed."""
+    if not len(seeds) or len(explorers) != len(seeds):
         raise ArgumentError(
-            f"expected an explorer and a seed for every run, found {len(tables)} explorers and "
+            f"expected an explorer and a seed for every run, found {len(explorers)} explorers and "
             f"{len(seeds)} seeds"
         )
-    for count in sorted({one.n_actions for one in tables}):
-        check_actions(count, n_actions, names)
 
 
 def _begin(world: World, network: Network, settings: Settings, bins: int, key: Array) -> Run:

@@ -18,7 +18,8 @@ class CatcherCnn(BaseFeaturesExtractor):
     """Three convolutions with kernels of 3 and ReLU, as the paper says of Catcher.
 
     It names neither channels nor strides. Here they are 16, 32 and 32 channels with a stride of 2,
-    and a layer of 128 units follows.
+    and a layer of 128 units follows. Without padding nobody would see the paddle: of 30 rows,
+    windows of 3 at a stride of 2 leave out the last.
 
     Args:
         observation_space: of images (channels, height, width).
@@ -30,7 +31,7 @@ class CatcherCnn(BaseFeaturesExtractor):
         sizes = (observation_space.shape[0], 16, 32, 32)
         layers: list[nn.Module] = []
         for before, after in zip(sizes, sizes[1:], strict=False):
-            layers += [nn.Conv2d(before, after, kernel_size=3, stride=2), nn.ReLU()]
+            layers += [nn.Conv2d(before, after, kernel_size=3, stride=2, padding=1), nn.ReLU()]
         self.convolutions = nn.Sequential(*layers, nn.Flatten())
         with torch.no_grad():
             example = torch.zeros(1, *observation_space.shape)

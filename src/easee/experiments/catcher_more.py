@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from easee.experiments.curves import cell, finals, plot_learning, summary
-from easee.experiments.dqn import POPULATION, config_of
+from easee.experiments.dqn import POPULATION, config_of, last_tenth
 from easee.experiments.pictures import COLOURS, GREY, bare, curve
 from easee.experiments.population import do_together
 from easee.experiments.runs import Figure, Row, Run
@@ -16,11 +16,9 @@ from easee.experiments.tasks import CATCHER
 from easee.experiments.with_sb3 import measure
 from easee.plotting import pyplot, save
 
-STEPS = CATCHER.paper_steps
 DEPTHS = (5, 10, 20, 30)
 WIDTHS = (20, 40, 60, 80)
 SEEDS = 10
-BASE = {"task": CATCHER.name, "steps": STEPS}
 WHAT = "mean reward, last tenth"
 
 Settings = dict[str, Any]
@@ -30,14 +28,30 @@ def _easee(depth: int) -> Settings:
     return {"explorer": "easee", "prior": CATCHER.prior, "depth": depth}
 
 
-def _runs(arms: dict[str, Settings]) -> Callable[[int], list[Run]]:
-    return lambda seeds: [
-        Run(arm, seed, BASE | settings) for seed in range(seeds) for arm, settings in arms.items()
-    ]
-
-
-def _last(rows: list[Row], arm: str) -> list[float]:
-    return finals(rows, arm, round(0.9 * STEPS))
+def _figure(
+    name: str,
+    title: str,
+    arms: dict[str, Settings],
+    plot: Callable[[list[Row], Path, int], list[Path]],
+    table: Callable[[list[Row], int], list[list[str]]],
+    steps: int = CATCHER.paper_steps,
+) -> Figure:
+    base = {"task": CATCHER.name, "steps": steps}
+    full = steps == CATCHER.paper_steps
+    return Figure(
+        name=name,
+        title=title,
+        runs=lambda seeds: [Run(a, s, base | arms[a]) for s in range(seeds) for a in arms],
+        seeds=SEEDS,
+        measure=measure,
+        plot=lambda rows, folder: plot(rows, folder, steps),
+        table=lambda rows: table(rows, steps),
+        config=config_of(CATCHER, steps, POPULATION),
+        folder=name if full else f"{name}-{steps}",
+        steps=steps,
+        resized=lambda n: _figure(name, title, arms, plot, table, n),
+        together=do_together,
+    )
 
 
 # --- depth ------------------------------------------------------------------------------------
@@ -46,13 +60,12 @@ DEPTH_ARMS = {"uniform": {"explorer": "uniform"}} | {f"easee/{d}": _easee(d) for
 DEPTH_LABELS = {"uniform": "epsilon-greedy"} | {f"easee/{d}": f"EASEE, depth {d}" for d in DEPTHS}
 
 
-def depth_table(rows: list[Row]) -> list[list[str]]:
+def depth_table(rows: list[Row], steps: int) -> list[list[str]]:
     """Return a line for each depth."""
-    after = round(0.9 * STEPS)
-    return summary(rows, DEPTH_LABELS, baseline="uniform", after=after, what=WHAT)
+    return summary(rows, DEPTH_LABELS, baseline="uniform", after=last_tenth(rows, steps), what=WHAT)
 
 
-def depth_plot(rows: list[Row], folder: Path) -> list[Path]:
+def depth_plot(rows: list[Row], folder: Path, steps: int) -> list[Path]:
     """Draw the learning curves of all depths."""
     seeds = len({row.seed for row in rows})
     return [
@@ -84,30 +97,37 @@ def _wide(kind: str, width: int) -> Settings:
 WIDTH_ARMS = {f"{kind}/{w}": _wide(kind, w) for w in WIDTHS for kind in KINDS}
 
 
-def width_table(rows: list[Row]) -> list[list[str]]:
+def ends(rows: list[Row], steps: int) -> dict[int, dict[str, list[float]]]:
+    """Return every seed's mean reward at the end, by width and exploration; what there is."""
+    after = last_tenth(rows, steps)
+    found = {
+        width: {kind: finals(rows, f"{kind}/{width}", after) for kind in KINDS} for width in WIDTHS
+    }
+    return {width: kinds for width, kinds in found.items() if any(kinds.values())}
+
+
+def width_table(rows: list[Row], steps: int) -> list[list[str]]:
     """Return a line for each width."""
     lines = [["field", *KINDS.values(), "EASEE's probability of improvement"]]
-    for width in WIDTHS:
-        found = {kind: _last(rows, f"{kind}/{width}") for kind in KINDS}
+    for width, found in ends(rows, steps).items():
         better = "-"
         if found["easee"] and found["uniform"]:
             better = cell(improvement_interval(found["easee"], found["uniform"]))
         cells = [cell(mean_interval(values)) if values else "-" for values in found.values()]
-        if any(found.values()):
-            lines.append([f"{width} x {width // 2}", *cells, better])
+        lines.append([f"{width} x {width // 2}", *cells, better])
     return lines
 
 
-def width_plot(rows: list[Row], folder: Path) -> list[Path]:
+def width_plot(rows: list[Row], folder: Path, steps: int) -> list[Path]:
     """Draw where training ends over the width of the field."""
     plt = pyplot()
     figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
     colours = iter(COLOURS)
+    found = ends(rows, steps)
     for kind, label in KINDS.items():
-        ends = {width: _last(rows, f"{kind}/{width}") for width in WIDTHS}
-        widths = [width for width, values in ends.items() if values]
+        widths = [width for width, kinds in found.items() if kinds[kind]]
         colour = GREY if kind == "uniform" else next(colours)
-        estimates = [mean_interval(ends[width]) for width in widths]
+        estimates = [mean_interval(found[width][kind]) for width in widths]
         curve(axes, widths, estimates, color=colour, label=label, marker="o")
     bare(axes)
     axes.set_xticks(WIDTHS, [f"{width} x {width // 2}" for width in WIDTHS])
@@ -116,32 +136,23 @@ def width_plot(rows: list[Row], folder: Path) -> list[Path]:
     axes.set_ylim(-1, 1)
     axes.legend(frameon=False, fontsize=9)
     seeds = len({row.seed for row in rows})
-    axes.set_title(f"DQN on Catcher after {STEPS:,} steps, {seeds} seeds, 95% intervals")
+    axes.set_title(f"DQN on Catcher after {steps:,} steps, {seeds} seeds, 95% intervals")
     return [save(figure, folder / "catcher-width.png")]
 
 
-CONFIG = config_of(CATCHER, STEPS, POPULATION)
 FIGURES = [
-    Figure(
-        name="catcher-depth",
-        title="DQN on Catcher over the depth of the graph",
-        runs=_runs(DEPTH_ARMS),
-        seeds=SEEDS,
-        measure=measure,
-        plot=depth_plot,
-        table=depth_table,
-        config=CONFIG,
-        together=do_together,
+    _figure(
+        "catcher-depth",
+        "DQN on Catcher over the depth of the graph",
+        DEPTH_ARMS,
+        depth_plot,
+        depth_table,
     ),
-    Figure(
-        name="catcher-width",
-        title="DQN on Catcher over the width of the field",
-        runs=_runs(WIDTH_ARMS),
-        seeds=SEEDS,
-        measure=measure,
-        plot=width_plot,
-        table=width_table,
-        config=CONFIG,
-        together=do_together,
+    _figure(
+        "catcher-width",
+        "DQN on Catcher over the width of the field",
+        WIDTH_ARMS,
+        width_plot,
+        width_table,
     ),
 ]

@@ -59,8 +59,7 @@ def make_figure(
     reduced = _reduction(task, steps, seeds)
 
     def table(rows: list[Row]) -> list[list[str]]:
-        # A short run may have no episode that ended in its last tenth: then the last one counts.
-        after = min(round(0.9 * steps), max(row.step for row in rows) - 1)
+        after = last_tenth(rows, steps)
         what = "mean reward, last tenth"
         return summary(rows, labels(task), baseline="uniform", after=after, what=what)
 
@@ -101,6 +100,14 @@ def make_figure(
         together=do_together if agent == POPULATION else None,
         population=population,
     )
+
+
+def last_tenth(rows: list[Row], steps: int) -> int:
+    """Return after which step the last tenth of training begins.
+
+    A short run may have no episode that ended there: then the last one counts.
+    """
+    return min(round(0.9 * steps), max(row.step for row in rows) - 1)
 
 
 def config_of(task: Task, steps: int, agent: str) -> dict[str, Any]:

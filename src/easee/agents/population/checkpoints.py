@@ -36,7 +36,7 @@ def load(path: Path, like: Tree, about: dict[str, Any]) -> Tree:
     """
     leaves = jax.tree.leaves(like)
     try:
-        with np.load(path) as file:
+        with open(path, "rb") as handle, np.load(handle) as file:
             found = json.loads(bytes(file["about"]))
             arrays = [file[f"{i}"] for i in range(len(leaves))]
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:

@@ -25,15 +25,16 @@ Params = list[dict[str, Array]]  # of each layer, "w" and "b"
 
 @dataclass(frozen=True)
 class Convolution:
-    """A layer without padding: its channels, the side of its kernel, and the stride."""
+    """A layer: its channels, the side of its kernel, the stride, and zeros around the image."""
 
     channels: int
     kernel: int
     stride: int
+    padding: int = 0
 
     def size(self, side: int) -> int:
         """Return the side of its output."""
-        return (side - self.kernel) // self.stride + 1
+        return (side + 2 * self.padding - self.kernel) // self.stride + 1
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,9 @@ def _patches(images: Array, layer: Convolution) -> Array:
     """Return what each output sees, (batch, height, width, kernel * kernel * channels)."""
     side = _blocks(layer)
     height, width = (layer.size(n) for n in images.shape[1:3])
+    if layer.padding:
+        around = (layer.padding, layer.padding)
+        images = jnp.pad(images, ((0, 0), around, around, (0, 0)))
     kernel, stride = layer.kernel // side, layer.stride // side
     if side > 1:
         rows, columns = (n // side for n in images.shape[1:3])
@@ -133,7 +137,9 @@ def _matrix(weights: Array, layer: Convolution) -> Array:
 
 MLP = Network()
 # As `easee.agents.sb3_networks.CatcherCnn` and what Stable-Baselines3 puts behind it.
-CATCHER = Network(tuple(Convolution(c, 3, 2) for c in (16, 32, 32)), hidden=(128, 64, 64))
+CATCHER = Network(
+    tuple(Convolution(c, 3, 2, padding=1) for c in (16, 32, 32)), hidden=(128, 64, 64)
+)
 # Of Mnih et al., "Human-level control through deep reinforcement learning", 2015.
 NATURE = Network(
     (Convolution(32, 8, 4), Convolution(64, 4, 2), Convolution(64, 3, 1)), hidden=(512,)

@@ -471,12 +471,18 @@ def plot_figure(
     with _reported():
         figure = _figure(name, steps, backend)
         place = folder or Path("results") / (figure.folder or name)
-        found = Store(figure, place).read()
+        store = Store(figure, place)
+        found = store.read()
         for problem in found.problems:
             err.print(f"skipped {problem}", highlight=False, markup=False, soft_wrap=True)
-        if not found.rows:
+        partial = store.shown()
+        rows = found.rows + partial
+        if not rows:
             raise ArgumentError(f"no runs of {name} in {place}: 'easee run {name}' makes them")
-        _show_figure(figure, found.rows, place)
+        if partial:
+            count, last = len({row[1:3] for row in partial}), max(row.step for row in partial)
+            _say(f"{count} runs are not finished: they are shown up to step {last:,}")
+        _show_figure(figure, rows, place)
 
 
 def _show_figure(figure: Figure, rows: list[Row], folder: Path) -> None:

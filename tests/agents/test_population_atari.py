@@ -44,7 +44,7 @@ def test_frames_make_the_stacks_that_the_game_shows():
 
 def check_batch(batches, kept, store, history, steps):
     generators = [np.random.default_rng([steps, i]) for i in range(2)]
-    sampled = kept.sample(generators, steps, 16)
+    sampled = kept.sample(generators, steps, (16,))
     batch = batches(store, sampled)
     oldest = max(0, steps - 40)
     for run in range(2):

@@ -72,7 +72,9 @@ def make_figure(
                 arms=labels(task),
                 baseline="uniform",
                 title=f"DQN on {task.name.capitalize()}, {found} seeds, 95% intervals",
-                caption=_reduction(task, steps, found),
+                caption=" ".join(
+                    filter(None, (_reduction(task, steps, found), _unfinished(rows, steps)))
+                ),
                 limits=task.rewards,
             )
         ]
@@ -119,6 +121,12 @@ def config_of(task: Task, steps: int, agent: str) -> dict[str, Any]:
 def labels(task: Task) -> dict[str, str]:
     """Return what the arms are called in a picture."""
     return ARMS | {"easee": f"EASEE, depth {task.depth}"}
+
+
+def _unfinished(rows: list[Row], steps: int) -> str:
+    """Say how far training is, if it has not come to its end; the last bin may have no episode."""
+    reached = max(row.step for row in rows)
+    return f"Not finished: shown up to step {reached:,}." if reached < 0.95 * steps else ""
 
 
 def _reduction(task: Task, steps: int, seeds: int) -> str:

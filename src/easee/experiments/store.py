@@ -127,6 +127,12 @@ class Store:
         with replacing(self.partial) as file:
             file.write(_csv(rows, header=True).encode())
 
+    def shown(self) -> list[Row]:
+        """Return what `show` kept of runs that are not done."""
+        done = {(row.arm, row.seed) for row in self.read().rows}
+        rows = _parse(self.partial, self.figure.name, header=True).rows
+        return [row for row in rows if (row.arm, row.seed) not in done]
+
     def read(self) -> Results:
         """Read every row there is: a run that was done again replaces what it was before."""
         old = _parse(self.table, self.figure.name, header=True)

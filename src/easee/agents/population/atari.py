@@ -37,7 +37,7 @@ except ImportError:
     raise MissingExtraError("jax", "jax") from None
 
 SIDE = 84  # of a frame
-TOGETHER = 8  # runs of a group
+TOGETHER = 4  # runs of a group
 
 
 class AtariPopulation:
@@ -52,7 +52,7 @@ class AtariPopulation:
         settings: the hyperparameters, the same for all.
         network: what is learned.
         bins: into how many parts of training the rewards are gathered.
-        groups: into how many groups the runs are cut; by default groups of 8 at most.
+        groups: into how many groups the runs are cut; by default groups of 4 at most.
 
     Raises:
         ArgumentError: explorers do not fit the game's actions.
@@ -149,9 +149,9 @@ class _Program:
     def __init__(self, network: Network, settings: Settings, n_actions: int) -> None:
         self.network, self.settings, self.n_actions = network, settings, n_actions
         self.shape = (SIDE, SIDE, STACK)
-        self.act = jax.jit(jax.vmap(self._act, (0, 0, None, 0, 0)), donate_argnums=1)
-        self.keep = jax.jit(jax.vmap(_keep, (0, None, 0)), donate_argnums=0)
-        self.learn = jax.jit(jax.vmap(self._learn), donate_argnums=0)
+        self.keep = jax.jit(jax.vmap(_keep), donate_argnums=0)
+        self.act = jax.jit(jax.vmap(self._act), donate_argnums=1)
+        self.learn_and_act = jax.jit(jax.vmap(self._learn_and_act), donate_argnums=(0, 1))
         self.renew = jax.jit(lambda now: now._replace(target=jax.tree.map(jnp.copy, now.params)))
         self.begin = jax.jit(jax.vmap(self._begin))
 
@@ -166,20 +166,26 @@ class _Program:
     def _begin(self, key: Array) -> Learner:
         return learner.init(self.network, self.settings, key, self.shape, self.n_actions)
 
-    def _act(
-        self, now: Learner, kept: Array, place: Array, frame: Array, age: Array
-    ) -> tuple[Array, Array]:
+    def _act(self, now: Learner, kept: Array, where: Array, frame: Array) -> tuple[Array, Array]:
         """Keep the newest frame, and return the greedy action."""
-        kept = _keep(kept, place, frame)
-        seen = frames.stacks(kept, place[None], age[None])[0]
+        kept = _keep(kept, where, frame)
+        seen = frames.stacks(kept, where[:1], where[1:])[0]
         return kept, learner.act(self.network, now, seen)
 
-    def _learn(self, now: Learner, kept: Array, sampled: Array) -> Learner:
-        return learner.update(self.network, self.settings, now, frames.batch(kept, sampled))
+    def _learn_and_act(
+        self, now: Learner, kept: Array, where: Array, frame: Array, sampled: Array
+    ) -> tuple[Learner, Array, Array]:
+        """Keep the newest frame, learn from samples, and return what is then the greedy action."""
+        kept = _keep(kept, where, frame)
+        for one in sampled:
+            batch = frames.batch(kept, one)
+            now = learner.update(self.network, self.settings, now, batch)
+        return now, *self._act(now, kept, where, frame)
 
 
-def _keep(kept: Array, place: Array, frame: Array) -> Array:
-    return kept.at[place].set(frame)
+def _keep(kept: Array, where: Array, frame: Array) -> Array:
+    """Keep the frame at its place; `where` is that place and the frame's age, int (2,)."""
+    return kept.at[where[0]].set(frame)
 
 
 class _Group:
@@ -221,33 +227,30 @@ class _Group:
                 explorer.step_one(int(action), bool(done))
             if dones.any():
                 self._count(step + 1, info["episode"]["r"], dones)
-            self._learn(step + 1)
 
     def _actions(self, step: int) -> NDArray[np.int64]:
+        """Return the actions of a step; learn before if it is time."""
+        settings, program = self.settings, self.program
         place = step % self.kept.size
-        if step < self.settings.learning_starts:
-            self.frames = self.program.keep(self.frames, place, self.newest)
-            chosen = [explorer.choose_one(-1, 1.0) for explorer in self.explorers]
-            return np.array(chosen)
-        self.frames, greedy = self.program.act(
-            self.learner, self.frames, place, self.newest, self.kept.ages[:, place]
-        )
-        epsilon = self.settings.epsilon_at(step)
+        ages = self.kept.ages[:, place]
+        now = np.stack([np.full_like(ages, place), ages], axis=1), self.newest
+        if step and step % settings.target_update_interval == 0:
+            self.learner = program.renew(self.learner)
+        if step < settings.learning_starts:
+            self.frames = program.keep(self.frames, *now)
+            return np.array([explorer.choose_one(-1, 1.0) for explorer in self.explorers])
+        if step % settings.train_freq == 0 and step > settings.learning_starts:
+            sampled = self.kept.sample(
+                self.draws, step, (settings.gradient_steps, settings.batch_size)
+            )
+            self.learner, self.frames, greedy = program.learn_and_act(
+                self.learner, self.frames, *now, sampled
+            )
+        else:
+            self.frames, greedy = program.act(self.learner, self.frames, *now)
+        epsilon = settings.epsilon_at(step)
         pairs = zip(self.explorers, np.asarray(greedy).tolist(), strict=True)
         return np.array([explorer.choose_one(best, epsilon) for explorer, best in pairs])
-
-    def _learn(self, steps: int) -> None:
-        """Learn after so many steps, if it is time."""
-        settings = self.settings
-        if steps % settings.target_update_interval == 0:
-            self.learner = self.program.renew(self.learner)
-        if steps % settings.train_freq or steps <= settings.learning_starts:
-            return
-        # The frame after the last step is kept with the next action; its transition needs it now.
-        self.frames = self.program.keep(self.frames, steps % self.kept.size, self.newest)
-        for _ in range(settings.gradient_steps):
-            sampled = self.kept.sample(self.draws, steps, settings.batch_size)
-            self.learner = self.program.learn(self.learner, self.frames, sampled)
 
     def _count(self, step: int, scores: NDArray[Any], ended: NDArray[np.bool_]) -> None:
         """Count the scores of episodes that ended with a step, counted from 1."""

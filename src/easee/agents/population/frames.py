@@ -66,22 +66,22 @@ class Kept(NamedTuple):
         self.dones[:, (step - 1) % self.size] = 1
 
     def sample(
-        self, generators: list[np.random.Generator], steps: int, count: int
+        self, generators: list[np.random.Generator], steps: int, shape: tuple[int, ...]
     ) -> NDArray[np.int32]:
-        """Return so many transitions of each run, out of the last that are kept.
+        """Return transitions of each run, out of the last that are kept.
 
         Args:
             generators: of each run.
             steps: how many were done.
-            count: how many transitions.
+            shape: how many transitions, as an array.
 
         Returns:
-            int (runs, count, 6): place, its age, the next one's, action, reward, done.
+            int (runs, *shape, 6): place, its age, the next one's, action, reward, done.
         """
         kept = min(steps, self.size - STACK)
-        back = np.stack([rng.integers(kept, size=count) for rng in generators])
+        back = np.stack([rng.integers(kept, size=shape) for rng in generators])
         places = (steps - 1 - back) % self.size
-        run = np.arange(len(places))[:, None]
+        run = np.arange(len(places)).reshape(-1, *[1] * len(shape))
         ages, actions, rewards, dones = (column[run, places] for column in self)
         following = self.ages[run, (places + 1) % self.size]
         columns = (places, ages, following, actions, rewards, dones)

@@ -1,0 +1,96 @@
+import pytest
+from typer.testing import CliRunner
+
+import easee
+from easee.agents.population.training import Population
+from easee.cli import app
+from easee.experiments import population
+from easee.experiments.harness import run_missing
+from easee.experiments.registry import FIGURES
+from easee.experiments.store import Store
+
+CATCHER = FIGURES["catcher"].for_backend("population").with_steps(900)
+
+
+def run(folder, **options):
+    return run_missing(CATCHER, folder, **({"seeds": 2, "backend": "population"} | options))
+
+
+def test_all_runs_are_done_as_one_program(tmp_path, monkeypatch):
+    made = []
+    make = population.make_population
+    monkeypatch.setattr(population, "make_population", lambda runs: made.append(runs) or make(runs))
+    rows = run(tmp_path)
+    assert [len(runs) for runs in made] == [6]
+    assert {(row.arm, row.seed) for row in rows} == {run.key for run in CATCHER.runs(2)}
+    assert all(-1 <= row.value <= 1 and row.metric == "reward" for row in rows)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["meta.json", "runs.csv"]
+    before = (tmp_path / "runs.csv").read_bytes()
+    run(tmp_path)  # nothing is missing
+    assert len(made) == 1 and (tmp_path / "runs.csv").read_bytes() == before
+    run(tmp_path, seeds=3)  # only the new seed is
+    assert [len(runs) for runs in made] == [6, 3]
+
+
+def test_an_interrupted_population_goes_on_where_it_was(tmp_path, monkeypatch):
+    run(tmp_path / "whole")
+    monkeypatch.setattr(population, "PAUSE", 0.0)
+    monkeypatch.setattr(population, "WORTH", 0.0)
+    advance = Population.advance
+
+    def stop(self, steps=None):
+        if self.steps >= 300:
+            raise KeyboardInterrupt
+        return advance(self, 100)
+
+    monkeypatch.setattr(Population, "advance", stop)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "cut")
+    shown = Store(CATCHER, tmp_path / "cut").shown()
+    assert {row.arm for row in shown} == {"uniform", "easee", "zeta"}
+    assert 200 <= max(row.step for row in shown) <= 306
+    plotted = CliRunner().invoke(
+        app,
+        ["plot", "catcher", "--backend", "population", "--steps", "900", "--out", tmp_path / "cut"],
+    )
+    assert plotted.exit_code == 0 and "6 runs are not finished" in plotted.output
+    began = []
+    monkeypatch.setattr(
+        Population, "advance", lambda self, n=None: began.append(self.steps) or advance(self, n)
+    )
+    run(tmp_path / "cut")
+    assert began[0] == 300
+    whole, cut = ((tmp_path / name / "runs.csv").read_bytes() for name in ("whole", "cut"))
+    assert whole == cut
+    assert not (tmp_path / "cut/partial.csv").exists()
+
+
+@pytest.mark.parametrize("name", ["catcher-depth", "catcher-width"])
+def test_more_of_catcher(name, tmp_path):
+    figure = FIGURES[name].with_steps(480)
+    arms = ["uniform", "easee/5"] if name == "catcher-depth" else None
+    rows = run_missing(figure, tmp_path, seeds=1, arms=arms, backend="population")
+    assert figure.plot(rows, tmp_path)[0].stat().st_size > 10_000
+    header, *lines = figure.table(rows)
+    assert len(lines) == (2 if arms else 4) and all(len(line) == len(header) for line in lines)
+
+
+def test_figures_without_a_population_say_so(tmp_path):
+    with pytest.raises(easee.ArgumentError, match="fig3 is not done by a population"):
+        run_missing(FIGURES["fig3"], tmp_path, seeds=1, backend="population")
+    with pytest.raises(easee.ArgumentError, match="backend of local, ray, population, found 'gpu'"):
+        run_missing(FIGURES["fig3"], tmp_path, seeds=1, backend="gpu")
+
+
+def test_populations_have_their_own_size_and_folder():
+    for name, seeds, steps in (
+        ("catcher", 20, 300_000),
+        ("freeway", 5, 500_000),
+        ("boxing", 3, 300_000),
+        ("carnival", 3, 300_000),
+    ):
+        figure = FIGURES[name].for_backend("population")
+        assert (figure.seeds, figure.steps, figure.folder) == (seeds, steps, name)
+        assert FIGURES[name].folder == f"{name}-sb3"
+    assert "500,000 steps instead of 10,000,000" in FIGURES["freeway"].population.reduced
+    assert FIGURES["catcher"].population.reduced == ""

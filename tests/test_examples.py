@@ -52,6 +52,19 @@ def test_the_single_file_agent_learns():
     assert float(re.findall(r"mean reward ([+-][\d.]+)", printed)[-1]) > 0.0
 
 
+def test_a_scan_sees_more_with_easee():
+    seen = re.findall(r": ([\d,]+) of 10,000 cells", run("jax_scan.py"))
+    uniform, easee = (int(count.replace(",", "")) for count in seen)
+    assert easee > 2 * uniform
+
+
+@pytest.mark.slow
+def test_a_population_learns_with_every_arm():
+    printed = run("population.py")
+    rewards = [float(r) for r in re.findall(r"mean reward (-?[\d.]+)", printed)]
+    assert len(rewards) == 2 and min(rewards) > -0.5  # nobody catches more than one in eight by luck
+
+
 def test_every_example_is_tested():
     names = {path.name for path in EXAMPLES.glob("*.py")} - {"demo.py"}
     assert all(name in Path(__file__).read_text() for name in names)

@@ -1,0 +1,39 @@
+"""EASEE inside a JAX program: a thousand walkers, one scan, no Python in the loop.
+
+python examples/jax_scan.py
+
+Prints how many cells of a grid are seen with uniform actions and with EASEE.
+"""
+
+import jax
+import jax.numpy as jnp
+
+import easee
+from easee.agents.population import explorers
+from easee.agents.population.worlds import CardinalGrid
+
+WALKERS, STEPS = 1000, 100
+world = CardinalGrid(100)
+
+
+@jax.jit
+def walk(tables, key):
+    """Return where all walkers are after each step, (steps, walkers, 2)."""
+
+    def step(carry, key):
+        explorer, states = carry
+        explorer, actions = explorers.sample(tables, explorer, key)
+        states, *_ = jax.vmap(world.step)(states, actions)
+        return (explorers.step(tables, explorer, actions), states), states.place
+
+    starts = jax.vmap(world.reset)(jax.random.split(key, WALKERS))
+    first = explorers.init(WALKERS), starts
+    return jax.lax.scan(step, first, jax.random.split(key, STEPS))[1]
+
+
+for name, tables in {
+    "uniform": explorers.uniform(4),
+    "EASEE, depth 50": explorers.from_policy(easee.compile(easee.priors.cardinal_grid(), depth=50)),
+}.items():
+    places = walk(tables, jax.random.key(0)).reshape(-1, 2)
+    print(f"{name}: {len(jnp.unique(places, axis=0)):,} of 10,000 cells seen")

@@ -62,7 +62,9 @@ def test_a_scan_sees_more_with_easee():
 def test_a_population_learns_with_every_arm():
     printed = run("population.py")
     rewards = [float(r) for r in re.findall(r"mean reward (-?[\d.]+)", printed)]
-    assert len(rewards) == 2 and min(rewards) > -0.5  # nobody catches more than one in eight by luck
+    assert (
+        len(rewards) == 2 and min(rewards) > -0.5
+    )  # nobody catches more than one in eight by luck
 
 
 def test_every_example_is_tested():

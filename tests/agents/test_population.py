@@ -173,13 +173,13 @@ def test_updates_are_those_of_stable_baselines(policy, monkeypatch):
             model.q_net_target.load_state_dict(model.q_net.state_dict())
             now = learner.renewed(Settings(100, target_update_interval=10), now, 5, 15)
     expected = weights_of(model, len(network.convolutions))
-    moved = max(
-        float(jnp.abs(a - b).max())
-        for a, b in zip(*map(jax.tree.leaves, (now.params, params)), strict=True)
-    )
-    assert moved > 5e-3
-    for a, b in zip(jax.tree.leaves(now.params), jax.tree.leaves(expected), strict=True):
-        np.testing.assert_allclose(a, b, atol=5e-4 if cnn else 2e-5)
+    for ours, theirs, first in zip(
+        *map(jax.tree.leaves, (now.params, expected, params)), strict=True
+    ):
+        assert np.abs(ours - first).max() > 2e-3
+        # Where a gradient is next to nothing, Adam makes steps of its rounding errors.
+        away, moved = (np.linalg.norm(x) for x in (ours - theirs, ours - first))
+        assert away < (0.05 if cnn else 1e-4) * moved
 
 
 def test_schedules_are_those_of_stable_baselines():

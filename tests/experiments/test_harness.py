@@ -140,7 +140,7 @@ def test_bad_input():
         run(Path("unused"), arms=["CardinalGrid/unifrom"])
     with pytest.raises(easee.ArgumentError, match="at least 1 seed"):
         run(Path("unused"), seeds=0)
-    with pytest.raises(easee.ArgumentError, match="local or ray"):
+    with pytest.raises(easee.ArgumentError, match="local, ray, population"):
         run(Path("unused"), backend="slurm")
     with pytest.raises(easee.ArgumentError, match="jobs"):
         run(Path("unused"), jobs=0)

@@ -1,6 +1,12 @@
+import os
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Compiling is most of what JAX does in tests. Nobody has imported it yet.
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 settings.register_profile(
     "easee",

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,7 @@ class AtariPopulation:
             "groups": groups,
         }
         self.steps = 0
-        program = _Program(network, settings, len(names))
+        program = _program(network, settings, len(names))
         program.check_room(len(seeds))
         parts = np.array_split(np.arange(len(seeds)), min(groups, len(seeds)))
         self.groups = [
@@ -181,6 +182,9 @@ class _Program:
             batch = frames.batch(kept, one)
             now = learner.update(self.network, self.settings, now, batch)
         return now, *self._act(now, kept, where, frame)
+
+
+_program = lru_cache(maxsize=8)(_Program)
 
 
 def _keep(kept: Array, where: Array, frame: Array) -> Array:

@@ -12,6 +12,7 @@ repeated for a number of steps, which is 1 but for temporally extended epsilon-g
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -31,7 +32,7 @@ try:
 except ImportError:
     raise MissingExtraError("jax", "jax") from None
 
-LONGEST = 32_768  # steps of one repetition; what is drawn above that, 1 in 54,000, is cut
+LONGEST = 181**2  # steps of one repetition; what is drawn above that, 1 in 54,000, is cut
 
 
 class Tables(NamedTuple):
@@ -42,7 +43,7 @@ class Tables(NamedTuple):
         cumulative: float (n, k), their distribution functions.
         following: int (n, k), the node after an action; -1 where it starts again.
         depth: int (), after how many actions it starts again anyway.
-        durations: float (m,), the distribution function of the number of repetitions.
+        durations: float (b * b,), the distribution function of the number of repetitions.
     """
 
     probabilities: Array
@@ -225,8 +226,7 @@ def choose(
     explores = goes_on | (drawn.coin < epsilon)
     fresh = explores & ~goes_on
     action = _draw(_row(tables, state.nodes, mask), drawn.action)
-    # To compare all is one pass; a binary search would be a loop of many small ones on a GPU.
-    more = (tables.durations <= drawn.duration[..., None]).sum(-1, dtype=jnp.int32)
+    more = _find(tables.durations, drawn.duration)
     repeated = jnp.where(fresh, action, state.repeated)
     remaining = jnp.where(fresh, more, jnp.maximum(remaining - goes_on, 0))
     chosen = jnp.where(explores, repeated, greedy).astype(jnp.int32)
@@ -245,6 +245,18 @@ def _row(tables: Tables, nodes: Array, mask: Array | None) -> Array:
     possible = jnp.asarray(allowed > 0, jnp.int32)
     later = jnp.cumsum(possible[..., ::-1], axis=-1)[..., ::-1] - possible
     return jnp.where(later == 0, 1.0, sums)
+
+
+def _find(sums: Array, uniform: Array) -> Array:
+    """Return how many of b * b sorted numbers are not above a uniform.
+
+    First in which block of b, then where there. A binary search would be a loop of small kernels on
+    a GPU.
+    """
+    blocks = sums.reshape(math.isqrt(len(sums)), -1)
+    block = (blocks[:, -1] <= uniform[..., None]).sum(-1, dtype=jnp.int32)
+    row = blocks[jnp.minimum(block, len(blocks) - 1)]
+    return block * len(blocks) + (row <= uniform[..., None]).sum(-1, dtype=jnp.int32)
 
 
 def _draw(cumulative: Array, uniform: Array) -> Array:

@@ -119,14 +119,10 @@ class Population:
         }
         self.blocks = 0  # that are done
         self.keys = jax.vmap(jax.random.key)(jnp.asarray(seeds))
-        begin = partial(_begin, world, network, settings, bins)
-        one = jax.eval_shape(begin, jax.random.key(0))
+        one = jax.eval_shape(partial(_begin, world, network, settings, bins), jax.random.key(0))
         check_room(one, len(seeds), network, world.observation_shape, settings.batch_size)
         self.tables = explorers.stack(tables)
-        self.runs: Run = jax.jit(jax.vmap(begin))(self.keys)
-        advance = partial(_advance, world, network, settings)
-        self._warm_up = jax.jit(partial(advance, False), donate_argnums=0)
-        self._train = jax.jit(partial(advance, True), donate_argnums=0)
+        self.runs: Run = _begin_all(world, network, settings, bins, self.keys)
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -145,11 +141,11 @@ class Population:
         """Train for about so many steps, or to the end, and return the curves so far."""
         left = self.settings.blocks - self.blocks
         more = left if steps is None else min(left, -(-steps // self.settings.train_freq))
-        end, warm = self.blocks + more, self.settings.warm_up
-        for part, until in ((self._warm_up, min(end, warm)), (self._train, end)):
+        end, fixed = self.blocks + more, (self.world, self.network, self.settings)
+        for learns, until in ((False, min(end, self.settings.warm_up)), (True, end)):
             if until > self.blocks:
-                count = until - self.blocks
-                self.runs = part(self.runs, self.tables, self.keys, self.blocks, count)
+                now = self.runs, self.tables, self.keys, self.blocks, until - self.blocks
+                self.runs = _advance(*fixed, learns, *now)
                 self.blocks = until
         return self.curves()
 
@@ -213,6 +209,13 @@ def _begin(world: World, network: Network, settings: Settings, bins: int, key: A
     )
 
 
+@partial(jax.jit, static_argnums=(0, 1, 2, 3))
+def _begin_all(world: World, network: Network, settings: Settings, bins: int, keys: Array) -> Run:
+    runs: Run = jax.vmap(partial(_begin, world, network, settings, bins))(keys)
+    return runs
+
+
+@partial(jax.jit, static_argnums=(0, 1, 2, 3), donate_argnums=4)
 def _advance(
     world: World,
     network: Network,

@@ -152,7 +152,8 @@ class Population:
     def curves(self) -> Curves:
         """Return the rewards so far; waits until the device is done."""
         scores = self.runs.scores
-        return Curves(np.asarray(scores.sums), np.asarray(scores.counts), self.settings.steps)
+        sums, counts = np.asarray(scores.sums, float), np.asarray(scores.counts, np.int64)
+        return Curves(sums, counts, self.settings.steps)
 
     def save(self, path: Path) -> None:
         """Write all that is needed to go on."""

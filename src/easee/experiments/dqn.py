@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,37 +57,14 @@ def make_figure(
         agent: "stable-baselines3", or "population" for all runs as one program.
         population: the figure with the other agent.
     """
-    reduced = _reduction(task, steps, seeds)
-
-    def table(rows: list[Row]) -> list[list[str]]:
-        after = last_tenth(rows, steps)
-        what = "mean reward, last tenth"
-        return summary(rows, labels(task), baseline="uniform", after=after, what=what)
-
-    def plot(rows: list[Row], place: Path) -> list[Path]:
-        found = len({row.seed for row in rows})
-        return [
-            plot_learning(
-                rows,
-                place / f"{task.name}.png",
-                arms=labels(task),
-                baseline="uniform",
-                title=f"DQN on {task.name.capitalize()}, {found} seeds, 95% intervals",
-                caption=" ".join(
-                    filter(None, (_reduction(task, steps, found), _unfinished(rows, steps)))
-                ),
-                limits=task.rewards,
-            )
-        ]
-
     return Figure(
         name=task.name,
         title=title,
         runs=runs(task, steps),
         seeds=seeds,
         measure=measure,
-        plot=plot,
-        table=table,
+        plot=partial(_plot, task, steps),
+        table=partial(_table, task, steps),
         config=config_of(task, steps, agent),
         folder=folder or FOLDERS[agent].format(name=task.name),
         steps=steps,
@@ -98,10 +76,32 @@ def make_figure(
             agent=agent,
             folder=f"{FOLDERS[agent].format(name=task.name)}-{n}",
         ),
-        reduced=reduced,
+        reduced=_reduction(task, steps, seeds),
         together=do_together if agent == POPULATION else None,
         population=population,
     )
+
+
+def _table(task: Task, steps: int, rows: list[Row]) -> list[list[str]]:
+    after = last_tenth(rows, steps)
+    what = "mean reward, last tenth"
+    return summary(rows, labels(task), baseline="uniform", after=after, what=what)
+
+
+def _plot(task: Task, steps: int, rows: list[Row], folder: Path) -> list[Path]:
+    seeds = len({row.seed for row in rows})
+    remarks = (_reduction(task, steps, seeds), _unfinished(rows, steps))
+    return [
+        plot_learning(
+            rows,
+            folder / f"{task.name}.png",
+            arms=labels(task),
+            baseline="uniform",
+            title=f"DQN on {task.name.capitalize()}, {seeds} seeds, 95% intervals",
+            caption=" ".join(filter(None, remarks)),
+            limits=task.rewards,
+        )
+    ]
 
 
 def last_tenth(rows: list[Row], steps: int) -> int:

@@ -17,7 +17,9 @@ from easee.agents.population.networks import Convolution, Network
 from easee.agents.population.training import Population
 from easee.agents.population.worlds import Catcher, DoorKey
 from easee.agents.sb3_networks import CatcherCnn
+from easee.agents.sb3_vector import VectorAdapter
 from easee.envs import Catcher as CatcherEnv
+from easee.envs.atari import Atari
 
 torch.set_num_threads(1)
 
@@ -110,7 +112,7 @@ def test_observations_can_be_too_small():
 # --- the update is Stable-Baselines3's ----------------------------------------------------------
 
 
-def weights_of(model, convolutions):
+def weights_of(model, convolutions, seen=(4, 8)):
     """Return Stable-Baselines3's weights in our order; there channels come first."""
     layers = [m for m in model.q_net.modules() if isinstance(m, torch.nn.Conv2d | torch.nn.Linear)]
     found = []
@@ -121,8 +123,7 @@ def weights_of(model, convolutions):
             channels = w.shape[-1]
         else:
             if i == convolutions and i:
-                height, width = (4, 8)
-                w = w.reshape(-1, channels, height, width).transpose(0, 2, 3, 1)
+                w = w.reshape(-1, channels, *seen).transpose(0, 2, 3, 1)
                 w = w.reshape(len(w), -1)
             w = w.T
         found.append({"w": jnp.array(w), "b": jnp.array(layer.bias.detach().numpy())})
@@ -180,6 +181,19 @@ def test_updates_are_those_of_stable_baselines(policy, monkeypatch):
         # Where a gradient is next to nothing, Adam makes steps of its rounding errors.
         away, moved = (np.linalg.norm(x) for x in (ours - theirs, ours - first))
         assert away < (0.05 if cnn else 1e-4) * moved
+
+
+def test_the_network_for_atari_is_that_of_stable_baselines():
+    env = VectorAdapter(Atari("boxing", threads=1))
+    model = stable_baselines3.DQN("CnnPolicy", env, buffer_size=10, seed=0, device="cpu")
+    params = weights_of(model, 3, seen=(7, 7))
+    shapes = [(8, 8, 4, 32), (4, 4, 32, 64), (3, 3, 64, 64), (3136, 512), (512, 18)]
+    assert [p["w"].shape for p in params] == shapes
+    images = np.random.default_rng(0).integers(0, 256, (3, 4, 84, 84)).astype(np.uint8)
+    with torch.no_grad():
+        theirs = model.q_net(torch.tensor(images)).numpy()
+    ours = networks.NATURE.apply(params, images.transpose(0, 2, 3, 1) / np.float32(255))
+    np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
 def test_schedules_are_those_of_stable_baselines():

@@ -26,9 +26,10 @@ def walk(tables, key):
         states, *_ = jax.vmap(world.step)(states, actions)
         return (explorers.step(tables, explorer, actions), states), states.place
 
-    starts = jax.vmap(world.reset)(jax.random.split(key, WALKERS))
+    begin, steps = jax.random.split(key)
+    starts = jax.vmap(world.reset)(jax.random.split(begin, WALKERS))
     first = explorers.init(WALKERS), starts
-    return jax.lax.scan(step, first, jax.random.split(key, STEPS))[1]
+    return jax.lax.scan(step, first, jax.random.split(steps, STEPS))[1]
 
 
 for name, tables in {

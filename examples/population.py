@@ -29,7 +29,7 @@ tables = [arms[name] for name in arms for _ in range(10)]
 population = Population(Catcher(16, 8), tables, range(20), settings, bins=10)
 
 while not population.finished:
-    curves = population.advance(steps // 5)
+    curves = population.advance(max(1, steps // 5))
     print(f"step {population.steps:,}")
 
 means = curves.sums / curves.counts

@@ -458,6 +458,8 @@ def run_figure(
             force=force,
             console=err,
         )
+        if not rows:
+            raise ArgumentError("no episode ended in so few steps: there is nothing to draw")
         _show_figure(figure, rows, place)
 
 

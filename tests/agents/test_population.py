@@ -305,6 +305,40 @@ def test_explorers_must_fit_the_actions():
         Population(Catcher(), [explorers.uniform(2)], [0, 1], SMALL)
 
 
+@pytest.mark.parametrize("seed", [-1, 2**31, 0.5, "a"])
+def test_seeds_are_checked(seed):
+    with pytest.raises(ArgumentError, match="seeds as whole numbers"):
+        Population(Catcher(), [explorers.uniform(2)], [seed], SMALL)
+
+
+def test_more_that_cannot_be():
+    uniform = explorers.uniform(2)
+    with pytest.raises(ArgumentError, match="as Tables"):
+        Population(Catcher(), [easee.UniformExplorer(2)], [0], SMALL)
+    with pytest.raises(ArgumentError, match="hashable"):
+        Population(Catcher(), [uniform], [0], SMALL, Network(hidden=[8]))
+    with pytest.raises(ArgumentError, match="bins are too many"):
+        Population(Catcher(), [uniform], [0], SMALL, bins=10**7)
+    with pytest.raises(ArgumentError, match="height, width, channels"):
+        networks.CATCHER.init(jax.random.key(0), (4,), 2)
+    with pytest.raises(ArgumentError, match="steps of at least 1"):
+        small().advance(0)
+    with pytest.raises(ArgumentError, match="exploration_fraction"):
+        Settings(10, exploration_fraction=0)
+    with pytest.raises(ArgumentError, match="learning_starts"):
+        Settings(10, learning_starts=-1)
+
+
+def test_a_policy_will_do_for_tables(tmp_path):
+    policy = easee.compile(priors.get("catcher"), depth=4)
+    ours = Population(Catcher(8, 4), [policy], [1], SMALL, bins=10)
+    theirs = Population(Catcher(8, 4), [explorers.from_policy(policy)], [1], SMALL, bins=10)
+    assert_same(ours.advance(), theirs.advance())
+    ours.save(tmp_path / "x.npz")
+    with pytest.raises(ArgumentError, match="other runs: expected explorers"):
+        small(1, seeds=[1]).load(tmp_path / "x.npz")  # the same, but uniform
+
+
 def test_too_many_seeds_say_how_many_fit(monkeypatch):
     monkeypatch.setattr(devices, "memory", lambda: 200 * 2**20)
     settings = Settings(100, buffer_size=100_000)

@@ -93,6 +93,12 @@ def test_it_plays_learns_and_goes_on(tmp_path):
     assert (curves.counts.sum(axis=1) == 1).all() and (curves.sums >= 0).all()
 
 
+def test_runs_share_no_explorer():
+    explorer = UniformExplorer(3)
+    with pytest.raises(ArgumentError, match="found one twice"):
+        AtariPopulation("freeway", [explorer, explorer], [0, 1], SETTINGS, TINY)
+
+
 def test_explorers_must_fit_the_game():
     policy = easee.compile(priors.get("catcher"), depth=3)
     with pytest.raises(ArgumentError, match=r"the environment 3 \(NOOP, UP, DOWN\)"):

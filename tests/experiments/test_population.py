@@ -1,3 +1,5 @@
+import sys
+
 import pytest
 from typer.testing import CliRunner
 
@@ -82,11 +84,41 @@ def test_more_of_catcher(name, tmp_path):
     assert len(lines) == 2 and all(len(line) == len(header) for line in lines)
 
 
+def test_a_checkpoint_of_other_runs_stays(tmp_path):
+    run(tmp_path, seeds=1, arms=["uniform"])
+    (tmp_path / "parts").mkdir()
+    other = tmp_path / "parts/other.npz"
+    other.write_bytes(b"checkpoint")
+    (tmp_path / "partial.csv").write_text("figure,arm,seed,step,metric,value\n")
+    run(tmp_path, seeds=1, arms=["uniform"])
+    assert other.exists() and (tmp_path / "partial.csv").exists()
+    run(tmp_path, seeds=1, arms=["uniform"], force=True)
+    assert not other.exists()
+
+
+def test_nothing_is_thrown_away_for_a_missing_extra(tmp_path, monkeypatch):
+    run(tmp_path, seeds=1, arms=["uniform"])
+    monkeypatch.setitem(sys.modules, "easee.agents.population.training", None)
+    with pytest.raises(ImportError):
+        run(tmp_path, seeds=1, arms=["uniform"], force=True)
+    assert (tmp_path / "runs.csv").exists()
+
+
+def test_too_few_steps_for_an_episode(tmp_path):
+    command = ["run", "catcher", "--backend", "population", "--seeds", "1", "--steps", "4"]
+    done = CliRunner().invoke(app, [*command, "--arm", "uniform", "--out", str(tmp_path)])
+    assert done.exit_code == 1 and "no episode ended" in done.output
+
+
 def test_figures_without_a_population_say_so(tmp_path):
     with pytest.raises(easee.ArgumentError, match="fig3 is not done by a population"):
         run_missing(FIGURES["fig3"], tmp_path, seeds=1, backend="population")
     with pytest.raises(easee.ArgumentError, match="backend of local, ray, population, found 'gpu'"):
         run_missing(FIGURES["fig3"], tmp_path, seeds=1, backend="gpu")
+    with pytest.raises(easee.ArgumentError, match="add --backend population"):
+        run_missing(FIGURES["catcher-depth"], tmp_path, seeds=1)
+    with pytest.raises(easee.ArgumentError, match="leave out --jobs"):
+        run_missing(CATCHER, tmp_path, seeds=1, backend="population", jobs=2)
 
 
 def test_populations_have_their_own_size_and_folder():

@@ -75,6 +75,7 @@ def make_figure(
             seeds=seeds,
             agent=agent,
             folder=f"{FOLDERS[agent].format(name=task.name)}-{n}",
+            population=population and population.with_steps(n),
         ),
         reduced=_reduction(task, steps, seeds),
         together=do_together if agent == POPULATION else None,

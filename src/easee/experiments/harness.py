@@ -23,13 +23,12 @@ from rich.progress import (
 )
 
 from easee.errors import ArgumentError, EaseeError, MissingExtraError, checked_count
+from easee.experiments.population import check_population
 from easee.experiments.progress import PAUSE, listen_to, pass_on, send_to
 from easee.experiments.runs import Figure, Measured, Row, Run, chosen_runs
 from easee.experiments.store import Store
 
 Done = tuple[Run, Measured]
-
-BACKENDS = ("local", "ray", "population")
 
 
 class ClusterError(EaseeError, ConnectionError):
@@ -61,14 +60,17 @@ def run_missing(
         force: start over, whatever is there.
         console: where to show progress; by default nowhere.
     """
-    if backend not in BACKENDS:
-        raise ArgumentError(f"expected a backend of {', '.join(BACKENDS)}, found {backend!r}")
+    if backend == "population" and (jobs is not None or address is not None):
+        raise ArgumentError("a population is one process: leave out --jobs and --address")
     figure = figure.for_backend(backend)
     runs = chosen_runs(figure, seeds, arms)
     if jobs is not None:
         checked_count(jobs, "jobs")
+    # Before anything is touched:
     if backend == "ray":
-        _check_reachable(address)  # before anything is touched
+        _check_reachable(address)
+    if backend == "population":
+        check_population(runs)
     console = console or Console(quiet=True)
     store = Store(figure, folder)
     store.open(" ".join(["easee", *sys.argv[1:]]), force=force)

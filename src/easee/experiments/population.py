@@ -26,6 +26,14 @@ PAUSE = 60.0  # seconds between two checkpoints, or
 WORTH = 20.0  # so many times what one takes, if that is more
 
 
+def check_population(runs: list[Run]) -> None:
+    """Raise an error that says which extra is missing, if one is."""
+    from easee.agents.population.training import Population  # noqa: F401
+
+    if any(TASKS[run.settings["task"]] is not CATCHER for run in runs):
+        from easee.agents.population.atari import AtariPopulation  # noqa: F401
+
+
 def do_together(runs: list[Run], store: Store) -> Iterator[tuple[Run, Measured]]:
     """Do runs, all that can be in step at a time, and yield them when they are done.
 

@@ -50,6 +50,8 @@ class Run:
         return self.arm, self.seed
 
 
+BACKENDS = ("local", "ray", "population")
+
 Measured = Sequence[tuple[int, str, float]]  # (step, metric, value)
 
 
@@ -95,7 +97,15 @@ class Figure:
         Raises:
             ArgumentError: it cannot be done as one program.
         """
-        if backend != "population" or self.together is not None:
+        if backend not in BACKENDS:
+            raise ArgumentError(f"expected a backend of {', '.join(BACKENDS)}, found {backend!r}")
+        if self.together is not None:
+            if backend != "population":
+                raise ArgumentError(
+                    f"{self.name} is done by a population: add --backend population"
+                )
+            return self
+        if backend != "population":
             return self
         if self.population is None:
             raise ArgumentError(

@@ -159,8 +159,11 @@ class Store:
         rows = [row for key in keys for row in by_run[key]]
         with replacing(self.table) as file:
             file.write(_csv(rows, header=True).encode())
-        shutil.rmtree(self.parts, ignore_errors=True)
-        self.partial.unlink(missing_ok=True)
+        for part in self.parts.glob("*.csv"):
+            part.unlink()
+        if not any(self.parts.glob("*.npz")):  # a checkpoint of other runs stays
+            shutil.rmtree(self.parts, ignore_errors=True)
+            self.partial.unlink(missing_ok=True)
         return rows
 
 

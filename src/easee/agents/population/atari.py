@@ -26,7 +26,7 @@ from easee.agents.population.learner import Learner, Settings
 from easee.agents.population.networks import NATURE, Network
 from easee.agents.population.training import Curves, check_runs
 from easee.envs.atari import Atari
-from easee.errors import MissingExtraError, checked_count
+from easee.errors import ArgumentError, ArgumentTypeError, MissingExtraError, checked_count
 from easee.explorer_base import BaseExplorer
 from easee.policy import ExplorationPolicy
 
@@ -70,21 +70,26 @@ class AtariPopulation:
         bins: int = 50,
         groups: int | None = None,
     ) -> None:
-        check_runs(explorers, seeds)
-        checked_count(bins, "bins")
+        seeds = check_runs(explorers, seeds)
+        bins = checked_count(bins, "bins")
         groups = checked_count(-(-len(seeds) // TOGETHER) if groups is None else groups, "groups")
         names = Atari(game).action_names
         ours = [
             fitted(one, n_envs=1, n_actions=len(names), names=names, seed=seed)
             for one, seed in zip(explorers, seeds, strict=True)
         ]
+        if not all(isinstance(one, BaseExplorer) for one in ours):
+            raise ArgumentTypeError("expected policies or explorers of easee")
+        if len({id(one) for one in ours}) < len(ours):
+            raise ArgumentError("expected an explorer of its own for every run, found one twice")
         announce()
         self.settings = settings
         self.about = {
             "game": game,
             "settings": asdict(settings),
             "network": repr(network),
-            "seeds": [int(seed) for seed in seeds],
+            "seeds": seeds,
+            "explorers": [_kind(one) for one in ours],
             "bins": bins,
             "groups": groups,
         }
@@ -93,12 +98,12 @@ class AtariPopulation:
         program.check_room(len(seeds))
         parts = np.array_split(np.arange(len(seeds)), min(groups, len(seeds)))
         self.groups = [
-            _Group(program, game, [ours[i] for i in part], [int(seeds[i]) for i in part], bins)
+            _Group(program, game, [ours[i] for i in part], [seeds[i] for i in part], bins)
             for part in parts
         ]
 
     def __len__(self) -> int:
-        return len(self.about["seeds"])  # type: ignore[arg-type]
+        return sum(len(group.seeds) for group in self.groups)
 
     @property
     def total(self) -> int:
@@ -112,9 +117,10 @@ class AtariPopulation:
 
     def advance(self, steps: int | None = None) -> Curves:
         """Train for so many steps, or to the end, and return the curves so far."""
-        end = self.total if steps is None else min(self.steps + steps, self.total)
+        more = self.total if steps is None else checked_count(steps, "steps")
+        end = min(self.steps + more, self.total)
         with ThreadPoolExecutor(len(self.groups)) as pool:
-            list(pool.map(lambda group: group.advance(self.steps, end), self.groups))
+            list(pool.map(lambda group: group.advance(end), self.groups))
         self.steps = end
         return self.curves()
 
@@ -136,12 +142,18 @@ class AtariPopulation:
         like = jax.tree.map(
             lambda leaf: np.broadcast_to(np.zeros((), leaf.dtype), leaf.shape), self._tree()
         )
+        trees, steps = checkpoints.load(path, like, self.about)
         for group in self.groups:
             group.forget()  # or the device would have to hold all twice
-        trees, steps = checkpoints.load(path, like, self.about)
         self.steps = int(steps)
         for group in self.groups:
             group.resume(trees.pop(0), self.steps)
+
+
+def _kind(explorer: BaseExplorer) -> str:
+    """Return what tells an explorer from others, as text."""
+    state = explorer.state_dict()
+    return " ".join(str(state.get(name, "")) for name in ("kind", "mu", "policy"))
 
 
 class _Program:
@@ -181,7 +193,8 @@ class _Program:
         for one in sampled:
             batch = frames.batch(kept, one)
             now = learner.update(self.network, self.settings, now, batch)
-        return now, *self._act(now, kept, where, frame)
+        seen = frames.stacks(kept, where[:1], where[1:])[0]
+        return now, kept, learner.act(self.network, now, seen)
 
 
 _program = lru_cache(maxsize=8)(_Program)
@@ -215,13 +228,15 @@ class _Group:
 
     def _open(self, step: int) -> None:
         """Begin episodes before a step."""
-        self.draws = [np.random.default_rng([seed, step]) for seed in self.seeds]
+        self.step = step
+        self.draws = [np.random.default_rng([seed, step, 2]) for seed in self.seeds]
         stack, _ = self.env.reset(seed=[(seed + step) % 2**31 for seed in self.seeds])
         self.newest = stack[:, -1]
 
-    def advance(self, first: int, end: int) -> None:
-        """Do the steps from `first` to before `end`."""
-        for step in range(first, end):
+    def advance(self, end: int) -> None:
+        """Do the steps from the next to before `end`."""
+        while self.step < end:
+            step = self.step
             actions = self._actions(step)
             stack, rewards, terminated, truncated, info = self.env.step(actions)
             self.newest = stack[:, -1]
@@ -231,6 +246,7 @@ class _Group:
                 explorer.step_one(int(action), bool(done))
             if dones.any():
                 self._count(step + 1, info["episode"]["r"], dones)
+            self.step += 1
 
     def _actions(self, step: int) -> NDArray[np.int64]:
         """Return the actions of a step; learn before if it is time."""
@@ -282,3 +298,4 @@ class _Group:
         for explorer, seed in zip(self.explorers, self.seeds, strict=True):
             explorer.reset()
             explorer.rng = np.random.default_rng([seed, step, 1])
+            explorer._block.clear()  # what was drawn ahead

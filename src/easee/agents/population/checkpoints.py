@@ -39,7 +39,7 @@ def load(path: Path, like: Tree, about: dict[str, Any]) -> Tree:
         with open(path, "rb") as handle, np.load(handle) as file:
             found = json.loads(bytes(file["about"]))
             arrays = [file[f"{i}"] for i in range(len(leaves))]
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
         raise ArgumentError(
             f"{path} is no checkpoint, or not a whole one ({error}): remove it to start over"
         ) from None

@@ -11,16 +11,22 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from easee.agents.population.networks import Network, Params
 from easee.errors import ArgumentError, MissingExtraError, checked_count
+from easee.explorer_base import checked_share
 
 try:
     import jax
     import jax.numpy as jnp
     import optax
     from jax import Array
-except ImportError:
-    raise MissingExtraError("jax", "jax") from None
+except ImportError as error:
+    raise MissingExtraError(error.name or "jax", "jax") from None
+
+
+COUNTS = "steps buffer_size batch_size train_freq gradient_steps target_update_interval".split()
 
 
 @dataclass(frozen=True)
@@ -42,14 +48,18 @@ class Settings:
     max_grad_norm: float = 10.0
 
     def __post_init__(self) -> None:
-        for name in ("steps", "buffer_size", "batch_size", "train_freq", "gradient_steps"):
-            checked_count(getattr(self, name), name)
-        checked_count(self.target_update_interval, "target_update_interval")
+        # As plain numbers: they are written to checkpoints.
+        for name in COUNTS:
+            object.__setattr__(self, name, checked_count(getattr(self, name), name))
+        starts = checked_count(self.learning_starts, "learning_starts", least=0)
+        object.__setattr__(self, "learning_starts", starts)
         for name in ("gamma", "exploration_initial_eps", "exploration_final_eps"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise ArgumentError(
-                    f"expected {name} between 0 and 1, found {getattr(self, name)!r}"
-                )
+            object.__setattr__(self, name, checked_share(getattr(self, name), name))
+        for name in ("learning_rate", "exploration_fraction", "max_grad_norm"):
+            value = getattr(self, name)
+            if not isinstance(value, float | int | np.floating) or not 0.0 < value < np.inf:
+                raise ArgumentError(f"expected {name} as a positive number, found {value!r}")
+            object.__setattr__(self, name, float(value))
 
     @property
     def blocks(self) -> int:

@@ -59,6 +59,11 @@ class Network:
         """Return the shapes of the layers' weights."""
         shapes: list[tuple[int, ...]] = []
         shape = observation_shape
+        if self.convolutions and len(shape) != 3:
+            raise ArgumentError(
+                "expected observations (height, width, channels) for convolutions, found shape "
+                f"{shape}: take a network without, say networks.MLP"
+            )
         for layer in self.convolutions:
             height, width, channels = shape
             shape = (layer.size(height), layer.size(width), layer.channels)

@@ -7,6 +7,7 @@ interrupted between any two updates and goes on as if nothing had happened.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
@@ -24,7 +25,8 @@ from easee.agents.population.learner import Learner, Settings
 from easee.agents.population.networks import MLP, Network
 from easee.agents.population.replay import StateReplay
 from easee.agents.population.worlds import World
-from easee.errors import ArgumentError, MissingExtraError, checked_count
+from easee.errors import ArgumentError, ArgumentTypeError, MissingExtraError, checked_count
+from easee.policy import ExplorationPolicy
 
 try:
     import jax
@@ -76,7 +78,7 @@ class Population:
 
     Args:
         world: where they learn.
-        tables: the explorer of each run; see `explorers`.
+        tables: the explorer of each run, as tables (see `explorers`) or a policy.
         seeds: of each run, whole numbers.
         settings: the hyperparameters, the same for all.
         network: what is learned.
@@ -98,30 +100,40 @@ class Population:
     def __init__(
         self,
         world: World,
-        tables: Sequence[Tables],
+        tables: Sequence[Tables | ExplorationPolicy],
         seeds: Sequence[int],
         settings: Settings,
         network: Network = MLP,
         bins: int = 50,
     ) -> None:
-        check_runs(tables, seeds)
-        for count in sorted({one.n_actions for one in tables}):
+        for one in tables:
+            if isinstance(one, ExplorationPolicy):
+                check_actions(one.graph.actions, world.n_actions, world.action_names)
+        given = [_as_tables(one) for one in tables]
+        seeds = check_runs(given, seeds)
+        check_hashable(world, "the world")
+        check_hashable(network, "the network")
+        for count in sorted({one.n_actions for one in given}):
             check_actions(count, world.n_actions, world.action_names)
-        checked_count(bins, "bins")
+        bins = checked_count(bins, "bins")
+        if settings.blocks * settings.train_freq * bins >= 2**31:
+            raise ArgumentError(f"{bins} bins are too many for {settings.steps:,} steps")
         announce()
         self.world, self.settings, self.network = world, settings, network
-        self.about = {
+        self.about: dict[str, Any] = {
             "world": repr(world),
             "settings": asdict(settings),
             "network": repr(network),
-            "seeds": [int(seed) for seed in seeds],
+            "seeds": seeds,
             "bins": bins,
         }
         self.blocks = 0  # that are done
         self.keys = jax.vmap(jax.random.key)(jnp.asarray(seeds))
         one = jax.eval_shape(partial(_begin, world, network, settings, bins), jax.random.key(0))
         check_room(one, len(seeds), network, world.observation_shape, settings.batch_size)
-        self.tables = explorers.stack(tables)
+        self.tables = explorers.stack(given)
+        digest = hashlib.sha256(b"".join(np.asarray(leaf).tobytes() for leaf in self.tables))
+        self.about["explorers"] = digest.hexdigest()[:32]
         self.runs: Run = _begin_all(world, network, settings, bins, self.keys)
 
     def __len__(self) -> int:
@@ -139,8 +151,9 @@ class Population:
 
     def advance(self, steps: int | None = None) -> Curves:
         """Train for about so many steps, or to the end, and return the curves so far."""
-        left = self.settings.blocks - self.blocks
-        more = left if steps is None else min(left, -(-steps // self.settings.train_freq))
+        more = left = self.settings.blocks - self.blocks
+        if steps is not None:
+            more = min(left, -(-checked_count(steps, "steps") // self.settings.train_freq))
         end, fixed = self.blocks + more, (self.world, self.network, self.settings)
         for learns, until in ((False, min(end, self.settings.warm_up)), (True, end)):
             if until > self.blocks:
@@ -161,8 +174,8 @@ class Population:
 
     def load(self, path: Path) -> None:
         """Go on from a file of the same population."""
-        like = (self.runs, np.asarray(self.blocks))
-        runs, blocks = checkpoints.load(path, like, self.about)
+        runs, blocks = checkpoints.load(path, (self.runs, np.asarray(self.blocks)), self.about)
+        del self.runs  # or the device would have to hold all twice
         self.runs, self.blocks = jax.tree.map(jnp.asarray, runs), int(blocks)
 
 
@@ -189,13 +202,38 @@ class Curves(NamedTuple):
         ]
 
 
-def check_runs(explorers: Sequence[Any], seeds: Sequence[int]) -> None:
-    """Check that there is an explorer for every seed."""
+def _as_tables(explorer: Tables | ExplorationPolicy) -> Tables:
+    if isinstance(explorer, ExplorationPolicy):
+        return explorers.from_policy(explorer)
+    if not isinstance(explorer, Tables):
+        raise ArgumentTypeError(
+            f"expected explorers as Tables (see easee.agents.population.explorers) or policies, "
+            f"found {type(explorer).__name__}"
+        )
+    return explorer
+
+
+def check_hashable(value: Any, name: str) -> None:
+    """Check that something can be a constant of a program."""
+    try:
+        hash(value)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"expected {name} to be hashable, say a frozen dataclass of tuples, found {value!r}"
+        ) from None
+
+
+def check_runs(explorers: Sequence[Any], seeds: Sequence[int]) -> list[int]:
+    """Return the seeds, and check that there is an explorer for each."""
     if not len(seeds) or len(explorers) != len(seeds):
         raise ArgumentError(
             f"expected an explorer and a seed for every run, found {len(explorers)} explorers and "
             f"{len(seeds)} seeds"
         )
+    for seed in seeds:
+        if not isinstance(seed, int | np.integer) or not 0 <= seed < 2**31:
+            raise ArgumentError(f"expected seeds as whole numbers below 2**31, found {seed!r}")
+    return [int(seed) for seed in seeds]
 
 
 def _begin(world: World, network: Network, settings: Settings, bins: int, key: Array) -> Run:

@@ -92,6 +92,27 @@ def test_sigkill_loses_only_what_was_in_flight(tmp_path):
     assert (whole / "runs.csv").read_bytes() == (killed / "runs.csv").read_bytes()
 
 
+def test_workers_end_with_whoever_started_them(tmp_path):
+    process = subprocess.Popen(
+        easee_command("run", "sensitivity", "--seeds", 2, "--jobs", 2, "--out", tmp_path),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # the workers are in its group
+    )
+    while process.poll() is None and not list((tmp_path / "parts").glob("*.csv")):
+        time.sleep(0.05)
+    process.kill()  # it alone, not the group
+    process.wait()
+    for _ in range(100):
+        try:
+            os.killpg(process.pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.2)
+    os.killpg(process.pid, signal.SIGKILL)
+    pytest.fail("workers outlived the process that started them")
+
+
 def test_corrupt_rows_are_named_kept_apart_and_done_again(tmp_path):
     run(tmp_path)
     path = tmp_path / "runs.csv"

@@ -7,6 +7,8 @@ import os
 import queue
 import socket
 import sys
+import threading
+import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from contextlib import closing
@@ -153,7 +155,7 @@ def do_locally(figure: Figure, runs: list[Run], jobs: int | None = None) -> Iter
     context = multiprocessing.get_context("spawn")
     reports = context.Queue()
     with ProcessPoolExecutor(
-        jobs, mp_context=context, initializer=send_to, initargs=(reports,)
+        jobs, mp_context=context, initializer=_begin_worker, initargs=(reports, os.getpid())
     ) as pool:
         waiting = {pool.submit(figure.measure, run): run for run in runs}
         try:
@@ -164,6 +166,18 @@ def do_locally(figure: Figure, runs: list[Run], jobs: int | None = None) -> Iter
                     yield waiting.pop(future), future.result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _begin_worker(reports: Any, parent: int) -> None:
+    send_to(reports)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    """End this process when its parent is gone, whatever ended that."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(1)
 
 
 def _pass_on(reports: Any) -> None:

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip --quiet --disable-pip-version-check install --constraint constraints.txt
 NEEDS := pyproject.toml constraints.txt
 
-.PHONY: demo test check bench figures results clean
+.PHONY: demo test check bench figures results population clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
@@ -34,6 +34,11 @@ figures: $(VENV)/.test
 results: $(VENV)/.test
 	for figure in fig3 depth heatmap doorkey sensitivity catcher holding wrong discovery; do \
 		$(BIN)/easee run $$figure || exit 1; done
+
+# Those that need a GPU: all seeds of a figure as one program.
+population: $(VENV)/.test
+	for figure in catcher catcher-depth catcher-width freeway boxing carnival; do \
+		$(BIN)/easee run $$figure --backend population || exit 1; done
 
 clean:
 	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -154,11 +154,12 @@ class Population:
         more = left = self.settings.blocks - self.blocks
         if steps is not None:
             more = min(left, -(-checked_count(steps, "steps") // self.settings.train_freq))
-        end, fixed = self.blocks + more, (self.world, self.network, self.settings)
+        end = self.blocks + more
         for learns, until in ((False, min(end, self.settings.warm_up)), (True, end)):
             if until > self.blocks:
+                fixed = Constants(self.world, self.network, self.settings, learns)
                 now = self.runs, self.tables, self.keys, self.blocks, until - self.blocks
-                self.runs = _advance(*fixed, learns, *now)
+                self.runs = _advance(fixed, *now)
                 self.blocks = until
         return self.curves()
 
@@ -254,41 +255,35 @@ def _begin_all(world: World, network: Network, settings: Settings, bins: int, ke
     return runs
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2, 3), donate_argnums=4)
+class Constants(NamedTuple):
+    """What a program is compiled for; `learns` is false during the warm-up."""
+
+    world: World
+    network: Network
+    settings: Settings
+    learns: bool
+
+
+@partial(jax.jit, static_argnums=0, donate_argnums=1)
 def _advance(
-    world: World,
-    network: Network,
-    settings: Settings,
-    learns: bool,
-    runs: Run,
-    tables: Tables,
-    keys: Array,
-    first: int,
-    blocks: int,
+    fixed: Constants, runs: Run, tables: Tables, keys: Array, first: int, blocks: int
 ) -> Run:
-    """Do so many blocks of steps, if it `learns` with an update each, from block `first` on."""
-    block = jax.vmap(partial(_block, world, network, settings, learns), in_axes=(0, 0, 0, None))
+    """Do so many blocks of steps, if it learns with an update each, from block `first` on."""
+    block = jax.vmap(partial(_block, fixed), in_axes=(0, 0, 0, None))
+    every = fixed.settings.train_freq
     done: Run = jax.lax.fori_loop(
-        0, blocks, lambda i, now: block(now, tables, keys, (first + i) * settings.train_freq), runs
+        0, blocks, lambda i, now: block(now, tables, keys, (first + i) * every), runs
     )
     return done
 
 
-def _block(
-    world: World,
-    network: Network,
-    settings: Settings,
-    learns: bool,
-    run: Run,
-    tables: Tables,
-    key: Array,
-    first: Array,
-) -> Run:
+def _block(fixed: Constants, run: Run, tables: Tables, key: Array, first: Array) -> Run:
     """Do the steps of one run from `first` on, then update."""
+    world, network, settings, learns = fixed
     run = jax.lax.fori_loop(
         0,
         settings.train_freq,
-        lambda i, now: _step(world, network, settings, learns, now, tables, key, first + i),
+        lambda i, now: _step(fixed, now, tables, key, first + i),
         run,
         unroll=settings.train_freq <= UNROLLED,
     )
@@ -304,16 +299,8 @@ def _block(
     return run._replace(learner=now)
 
 
-def _step(
-    world: World,
-    network: Network,
-    settings: Settings,
-    learns: bool,
-    run: Run,
-    tables: Tables,
-    key: Array,
-    step: Array,
-) -> Run:
+def _step(fixed: Constants, run: Run, tables: Tables, key: Array, step: Array) -> Run:
+    world, network, settings, learns = fixed
     chance, again = jax.random.split(jax.random.fold_in(key, step))
     greedy = jnp.zeros((), jnp.int32)
     if learns:

@@ -79,7 +79,7 @@ def parts(population: Population) -> dict[str, float]:
 
     def act(run: Any, key: Any, i: Any) -> Any:
         observation = WORLD.observe(run.state)
-        action = learner.act(NETWORK, run.learner, observation)
+        action = learner.act(NETWORK, run.learner.params, observation)
         return run._replace(state=WORLD.step(run.state, action)[0])
 
     def repeated(part: Any) -> Callable[[int], Any]:

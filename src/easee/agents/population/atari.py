@@ -23,7 +23,7 @@ from easee.agents.population import checkpoints, frames, learner
 from easee.agents.population.devices import announce, check_room
 from easee.agents.population.frames import STACK, Kept
 from easee.agents.population.learner import Learner, Settings
-from easee.agents.population.networks import NATURE, Network
+from easee.agents.population.networks import NATURE, Network, Params
 from easee.agents.population.training import Curves, check_runs
 from easee.envs.atari import Atari
 from easee.errors import ArgumentError, ArgumentTypeError, MissingExtraError, checked_count
@@ -162,7 +162,9 @@ class _Program:
     def __init__(self, network: Network, settings: Settings, n_actions: int) -> None:
         self.network, self.settings, self.n_actions = network, settings, n_actions
         self.shape = (SIDE, SIDE, STACK)
-        self.keep = jax.jit(jax.vmap(_keep), donate_argnums=0)
+        self.keep = jax.jit(
+            jax.vmap(lambda kept, news: _keep(kept, *_read(news)[:2])), donate_argnums=0
+        )
         self.act = jax.jit(jax.vmap(self._act), donate_argnums=1)
         self.learn_and_act = jax.jit(jax.vmap(self._learn_and_act), donate_argnums=(0, 1))
         self.renew = jax.jit(lambda now: now._replace(target=jax.tree.map(jnp.copy, now.params)))
@@ -179,28 +181,54 @@ class _Program:
     def _begin(self, key: Array) -> Learner:
         return learner.init(self.network, self.settings, key, self.shape, self.n_actions)
 
-    def _act(self, now: Learner, kept: Array, where: Array, frame: Array) -> tuple[Array, Array]:
+    def _act(self, params: Params, kept: Array, news: Array) -> tuple[Array, Array]:
         """Keep the newest frame, and return the greedy action."""
-        kept = _keep(kept, where, frame)
-        seen = frames.stacks(kept, where[:1], where[1:])[0]
-        return kept, learner.act(self.network, now, seen)
+        frame, where, _ = _read(news)
+        kept = _keep(kept, frame, where)
+        return kept, self._greedy(params, kept, where)
 
     def _learn_and_act(
-        self, now: Learner, kept: Array, where: Array, frame: Array, sampled: Array
+        self, now: Learner, kept: Array, news: Array
     ) -> tuple[Learner, Array, Array]:
         """Keep the newest frame, learn from samples, and return what is then the greedy action."""
-        kept = _keep(kept, where, frame)
-        for one in sampled:
+        frame, where, sampled = _read(news)
+        kept = _keep(kept, frame, where)
+        for one in sampled.reshape(self.settings.gradient_steps, self.settings.batch_size, -1):
             batch = frames.batch(kept, one)
             now = learner.update(self.network, self.settings, now, batch)
+        return now, kept, self._greedy(now.params, kept, where)
+
+    def _greedy(self, params: Params, kept: Array, where: Array) -> Array:
         seen = frames.stacks(kept, where[:1], where[1:])[0]
-        return now, kept, learner.act(self.network, now, seen)
+        return learner.act(self.network, params, seen)
 
 
 _program = lru_cache(maxsize=8)(_Program)
 
 
-def _keep(kept: Array, where: Array, frame: Array) -> Array:
+def _written(frame: NDArray[np.uint8], where: Sequence[Any], *more: Any) -> NDArray[np.uint8]:
+    """Return news of each run for the device in one array of bytes: a transfer costs like a kernel.
+
+    Args:
+        frame: the newest, uint8 (runs, height, width).
+        where: its place, and its age, int (runs,) or one for all.
+        more: whole numbers (runs, ...), as from `Kept.sample`.
+    """
+    runs = len(frame)
+    columns = [np.broadcast_to(column, runs)[:, None] for column in where]
+    columns += [part.reshape(runs, -1) for part in more]
+    numbers = np.concatenate(columns, axis=1, dtype=np.int32, casting="same_kind")
+    return np.concatenate([frame.reshape(runs, -1), numbers.view(np.uint8)], axis=1)
+
+
+def _read(news: Array) -> tuple[Array, Array, Array]:
+    """Return frame, place with age, and more of what `_written` wrote of one run."""
+    frame = news[: SIDE * SIDE].reshape(SIDE, SIDE)
+    numbers = jax.lax.bitcast_convert_type(news[SIDE * SIDE :].reshape(-1, 4), jnp.int32)
+    return frame, numbers[:2], numbers[2:]
+
+
+def _keep(kept: Array, frame: Array, where: Array) -> Array:
     """Keep the frame at its place; `where` is that place and the frame's age, int (2,)."""
     return kept.at[where[0]].set(frame)
 
@@ -252,25 +280,27 @@ class _Group:
         """Return the actions of a step; learn before if it is time."""
         settings, program = self.settings, self.program
         place = step % self.kept.size
-        ages = self.kept.ages[:, place]
-        now = np.stack([np.full_like(ages, place), ages], axis=1), self.newest
+        where = place, self.kept.ages[:, place]
         if step and step % settings.target_update_interval == 0:
             self.learner = program.renew(self.learner)
         if step < settings.learning_starts:
-            self.frames = program.keep(self.frames, *now)
+            self.frames = program.keep(self.frames, _written(self.newest, where))
             return np.array([explorer.choose_one(-1, 1.0) for explorer in self.explorers])
         if step % settings.train_freq == 0 and step > settings.learning_starts:
             sampled = self.kept.sample(
                 self.draws, step, (settings.gradient_steps, settings.batch_size)
             )
+            news = _written(self.newest, where, sampled)
             self.learner, self.frames, greedy = program.learn_and_act(
-                self.learner, self.frames, *now, sampled
+                self.learner, self.frames, news
             )
         else:
-            self.frames, greedy = program.act(self.learner, self.frames, *now)
+            news = _written(self.newest, where)
+            self.frames, greedy = program.act(self.learner.params, self.frames, news)
+        greedy.copy_to_host_async()
         epsilon = settings.epsilon_at(step)
-        pairs = zip(self.explorers, np.asarray(greedy).tolist(), strict=True)
-        return np.array([explorer.choose_one(best, epsilon) for explorer, best in pairs])
+        chosen = np.array([explorer.choose_one(-1, epsilon) for explorer in self.explorers])
+        return np.where(chosen < 0, np.asarray(greedy), chosen)
 
     def _count(self, step: int, scores: NDArray[Any], ended: NDArray[np.bool_]) -> None:
         """Count the scores of episodes that ended with a step, counted from 1."""

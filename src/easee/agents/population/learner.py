@@ -147,7 +147,7 @@ def renewed(settings: Settings, learner: Learner, first: Array, last: Array) -> 
     return learner._replace(target=target)
 
 
-def act(network: Network, learner: Learner, observation: Array) -> Array:
+def act(network: Network, params: Params, observation: Array) -> Array:
     """Return the greedy action for one observation."""
-    values = network.apply(learner.params, observation[None])
+    values = network.apply(params, observation[None])
     return jnp.argmax(values[0]).astype(jnp.int32)

@@ -304,7 +304,7 @@ def _step(fixed: Constants, run: Run, tables: Tables, key: Array, step: Array) -
     chance, again = jax.random.split(jax.random.fold_in(key, step))
     greedy = jnp.zeros((), jnp.int32)
     if learns:
-        greedy = learner.act(network, run.learner, world.observe(run.state))
+        greedy = learner.act(network, run.learner.params, world.observe(run.state))
     explorer, action, _ = explorers.choose(
         tables, run.explorer, greedy, settings.epsilon(step), chance
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 from easee.experiments.curves import cell, finals, plot_learning, summary
 from easee.experiments.dqn import POPULATION, config_of, last_tenth
-from easee.experiments.pictures import COLOURS, GREY, bare, curve
+from easee.experiments.pictures import COLOURS, GREY, bare, points
 from easee.experiments.population import do_together
 from easee.experiments.runs import Figure, Row, Run
 from easee.experiments.statistics import improvement_interval, mean_interval
@@ -20,6 +20,7 @@ DEPTHS = (5, 10, 20, 30)
 WIDTHS = (20, 40, 60, 80)
 SEEDS = 10
 WHAT = "mean reward, last tenth"
+APART = 1.5  # between explorers in the picture over the width
 
 Settings = dict[str, Any]
 
@@ -75,7 +76,6 @@ def depth_plot(rows: list[Row], folder: Path, steps: int) -> list[Path]:
             arms=DEPTH_LABELS,
             baseline="uniform",
             title=f"DQN on Catcher over the depth of the graph, {seeds} seeds, 95% intervals",
-            limits=CATCHER.rewards,
         )
     ]
 
@@ -124,11 +124,12 @@ def width_plot(rows: list[Row], folder: Path, steps: int) -> list[Path]:
     figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
     colours = iter(COLOURS)
     found = ends(rows, steps)
-    for kind, label in KINDS.items():
+    for i, (kind, label) in enumerate(KINDS.items()):
         widths = [width for width, kinds in found.items() if kinds[kind]]
-        colour = GREY if kind == "uniform" else next(colours)
+        beside = [width + (i - 1) * APART for width in widths]
         estimates = [mean_interval(found[width][kind]) for width in widths]
-        curve(axes, widths, estimates, color=colour, label=label, marker="o")
+        colour = GREY if kind == "uniform" else next(colours)
+        points(axes, beside, estimates, color=colour, label=label)
     bare(axes)
     axes.set_xticks(WIDTHS, [f"{width} x {width // 2}" for width in WIDTHS])
     axes.set_xlabel("field; an episode has as many steps as it is high")

@@ -21,6 +21,7 @@ from easee.experiments.store import group
 from easee.plotting import pyplot, save
 
 METRIC = "reward"
+FEW = 5  # seeds up to which every run is drawn, too
 
 
 def binned(steps: ArrayLike, values: ArrayLike, *, total: int, bins: int) -> Measured:
@@ -58,11 +59,8 @@ def arm_curve(rows: Iterable[Row], arm: str) -> tuple[list[int], list[Estimate]]
 
 def finals(rows: Iterable[Row], arm: str, after: int) -> list[float]:
     """Return every seed's mean reward after a step, in the order of the seeds."""
-    by_seed: dict[int, list[float]] = {}
-    for row in rows:
-        if row.arm == arm and row.metric == METRIC and row.step > after:
-            by_seed.setdefault(row.seed, []).append(row.value)
-    return [float(np.mean(by_seed[seed])) for seed in sorted(by_seed)]
+    late = (row for row in rows if row.step > after)
+    return [float(np.mean([value for _, value in points])) for points in _runs(late, arm)]
 
 
 def summary(
@@ -100,14 +98,29 @@ def cell(estimate: Estimate) -> str:
 
 
 def draw_curves(axes: Any, rows: list[Row], arms: Mapping[str, str], *, baseline: str) -> None:
-    """Draw the curves of some arms with their intervals; the baseline is grey."""
+    """Draw the curves of some arms with their intervals; the baseline is grey.
+
+    Of few seeds every run is drawn, too: there an interval hides whether some are stuck.
+    """
     colours = iter(COLOURS)
     for arm, label in arms.items():
         steps, estimates = arm_curve(rows, arm)
         if steps:
             colour = GREY if arm == baseline else next(colours)
             curve(axes, steps, estimates, color=colour, label=label)
+            runs = _runs(rows, arm)
+            for points in runs if 1 < len(runs) <= FEW else []:
+                axes.plot(*zip(*points, strict=True), color=colour, linewidth=0.6, alpha=0.6)
     bare(axes)
+
+
+def _runs(rows: Iterable[Row], arm: str) -> list[list[tuple[int, float]]]:
+    """Return the points of each run of an arm."""
+    by_seed: dict[int, list[tuple[int, float]]] = {}
+    for row in rows:
+        if row.arm == arm and row.metric == METRIC:
+            by_seed.setdefault(row.seed, []).append((row.step, row.value))
+    return [sorted(by_seed[seed]) for seed in sorted(by_seed)]
 
 
 def plot_learning(
@@ -126,6 +139,7 @@ def plot_learning(
     figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
     draw_curves(axes, rows, arms, baseline=baseline)
     axes.set_xlabel(labels[0])
+    axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.set_ylabel(labels[1])
     axes.set_title(title)
     axes.legend(frameon=False, fontsize=9)

@@ -18,6 +18,16 @@ def curve(axes: Any, x: Sequence[float], estimates: Sequence[Estimate], **style:
     axes.fill_between(x, lows, highs, color=line.get_color(), alpha=0.18, linewidth=0)
 
 
+def points(axes: Any, x: Sequence[float], estimates: Sequence[Estimate], **style: Any) -> None:
+    """Draw values with a bar for their intervals, for what is not a course over time."""
+    values = [e.value for e in estimates]
+    lengths = [
+        [e.value - e.low for e in estimates],
+        [e.high - e.value for e in estimates],
+    ]
+    axes.errorbar(x, values, lengths, fmt="o", markersize=5, linewidth=1.6, capsize=3, **style)
+
+
 def bare(axes: Any) -> None:
     """Leave only the axes that are read."""
     axes.spines[["top", "right"]].set_visible(False)

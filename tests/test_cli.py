@@ -105,6 +105,16 @@ def test_verify_shows_what_breaks(tmp_path):
     assert all(str(picture) in result.output for picture in pictures)
 
 
+@pytest.mark.parametrize(("tolerance", "status"), [(0.0, 1), (1.0, 0), (1.5, 1)])
+def test_verify_can_fail(tolerance, status):
+    result = invoke(
+        *("verify", "doorkey", "--env", "MiniGrid-DoorKey-6x6-v0", "--rename", "open=toggle"),
+        *("--states", 40, "--tolerance", tolerance),
+    )
+    assert result.exit_code == status
+    assert ("BROKEN" in result.output) == (tolerance <= 1)
+
+
 def test_verify_turns_sticky_actions_off_and_says_so():
     result = invoke(
         *("verify", "freeway", "--env", "ALE/Freeway-v5", "--states", 10, "--state", "ram:14"),

@@ -20,7 +20,7 @@ from rich.table import Table
 
 from easee import __version__, priors
 from easee.equivalences import Equivalences
-from easee.errors import ArgumentError, EaseeError, PriorError, nearest
+from easee.errors import ArgumentError, EaseeError, PriorError, checked_share, nearest
 from easee.files import check_writable
 from easee.flow import layer_entropies, layer_supports
 from easee.graph import unroll
@@ -297,6 +297,10 @@ def verify_command(
     pictures: Annotated[
         Path | None, typer.Option(help="Folder for pictures of counterexamples.")
     ] = None,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(help="Exit with 1 if a relation fails in a larger share of the states."),
+    ] = None,
 ) -> None:
     """Check which relations of a prior hold in an environment."""
     from easee import lookup
@@ -304,6 +308,8 @@ def verify_command(
 
     with _reported():
         omega = load_prior(prior)
+        if tolerance is not None:
+            checked_share(tolerance, "tolerance")
         if pictures is not None:
             check_writable(pictures / "picture.png")  # before the work, not after it
         world = lookup.make_env(env, option or [], render=pictures is not None)
@@ -326,6 +332,8 @@ def verify_command(
         if pictures is not None:
             for path in lookup.save_counterexamples(found, pictures):
                 _say(f"picture saved to {path}")
+        if tolerance is not None and any(check.rate > tolerance for check in found.relations):
+            raise typer.Exit(1)
 
 
 @app.command("discover")

@@ -20,8 +20,7 @@ import gymnasium as gym
 import numpy as np
 
 from easee.equivalences import Equivalences
-from easee.errors import ArgumentError, ProbeError, checked_count
-from easee.explorer_base import checked_share
+from easee.errors import ArgumentError, ProbeError, checked_count, checked_share
 from easee.probing.comparing import is_random
 from easee.probing.counting import refuse_counters
 from easee.probing.evidence import RelationCheck

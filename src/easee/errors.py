@@ -19,6 +19,7 @@ Each also derives from the built-in exception that a caller would expect there.
 from __future__ import annotations
 
 import difflib
+import numbers
 import operator
 from collections.abc import Iterable
 from typing import Any
@@ -130,3 +131,15 @@ def checked_count(value: Any, name: str, least: int = 1) -> int:
     if number < least:
         raise ArgumentError(f"expected {name} of at least {least}, found {number}")
     return number
+
+
+def checked_share(value: Any, name: str) -> float:
+    """Return a number between 0 and 1 as a float, or say what is wrong with it.
+
+    >>> checked_share(1.5, "epsilon")
+    Traceback (most recent call last):
+    easee.errors.ArgumentError: expected epsilon between 0 and 1, found 1.5
+    """
+    if not isinstance(value, numbers.Real) or not 0.0 <= float(value) <= 1.0:
+        raise ArgumentError(f"expected {name} between 0 and 1, found {value!r}")
+    return float(value)

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr
 
 from easee.chances import Actions, Mask, cumulative_rows, draw, draw_masked
-from easee.errors import ArgumentError, ArgumentTypeError
-from easee.explorer_base import BaseExplorer, Seed, checked_share
+from easee.errors import ArgumentError, ArgumentTypeError, checked_share
+from easee.explorer_base import BaseExplorer, Seed
 from easee.policy import ExplorationPolicy
 from easee.walker import make_walkers
 

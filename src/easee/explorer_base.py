@@ -287,10 +287,3 @@ def _generator(seed: Seed) -> np.random.Generator:
         raise ArgumentTypeError(
             f"expected a seed as None, a non-negative whole number or a Generator, found {seed!r}"
         ) from None
-
-
-def checked_share(value: float, name: str) -> float:
-    """Return a number between 0 and 1 as a float, or say what is wrong with it."""
-    if not isinstance(value, float | int | np.floating | np.integer) or not 0.0 <= value <= 1.0:
-        raise ArgumentError(f"expected {name} between 0 and 1, found {value!r}")
-    return float(value)

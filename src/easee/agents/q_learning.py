@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from easee.envs.table import Table
-from easee.errors import ArgumentError, ArgumentTypeError, checked_count
-from easee.explorer_base import BaseExplorer, checked_share
+from easee.errors import ArgumentError, ArgumentTypeError, checked_count, checked_share
+from easee.explorer_base import BaseExplorer
 
 Schedule = Callable[[float], float]
 Step = tuple[int, float, bool, bool]

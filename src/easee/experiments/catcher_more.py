@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from easee.experiments.curves import cell, finals, plot_learning, summary
-from easee.experiments.dqn import POPULATION, config_of, last_tenth
+from easee.experiments.dqn import POPULATION, config_of, last_tenth, unfinished
 from easee.experiments.pictures import COLOURS, GREY, bare, points
 from easee.experiments.population import do_together
 from easee.experiments.runs import Figure, Row, Run
@@ -76,6 +76,7 @@ def depth_plot(rows: list[Row], folder: Path, steps: int) -> list[Path]:
             arms=DEPTH_LABELS,
             baseline="uniform",
             title=f"DQN on Catcher over the depth of the graph, {seeds} seeds, 95% intervals",
+            caption=unfinished(rows, steps),
         )
     ]
 

@@ -91,7 +91,7 @@ def _table(task: Task, steps: int, rows: list[Row]) -> list[list[str]]:
 
 def _plot(task: Task, steps: int, rows: list[Row], folder: Path) -> list[Path]:
     seeds = len({row.seed for row in rows})
-    remarks = (_reduction(task, steps, seeds), _unfinished(rows, steps))
+    remarks = (_reduction(task, steps, seeds), unfinished(rows, steps))
     return [
         plot_learning(
             rows,
@@ -124,7 +124,7 @@ def labels(task: Task) -> dict[str, str]:
     return ARMS | {"easee": f"EASEE, depth {task.depth}"}
 
 
-def _unfinished(rows: list[Row], steps: int) -> str:
+def unfinished(rows: list[Row], steps: int) -> str:
     """Say how far training is, if it has not come to its end; the last bin may have no episode."""
     reached = max(row.step for row in rows)
     return f"Not finished: shown up to step {reached:,}." if reached < 0.95 * steps else ""

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from easee.errors import checked_count
-from easee.explorer_base import checked_share
+from easee.errors import checked_count, checked_share
 from easee.probing.probe import Place, Probe
 
 SNAPSHOT_EVERY = 25  # steps of a rollout between two places that are kept

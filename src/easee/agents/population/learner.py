@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from easee.agents.population.networks import Network, Params
-from easee.errors import ArgumentError, MissingExtraError, checked_count
-from easee.explorer_base import checked_share
+from easee.errors import ArgumentError, MissingExtraError, checked_count, checked_share
 
 try:
     import jax

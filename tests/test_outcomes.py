@@ -17,7 +17,9 @@ from easee.balancing.blocks import gram, inverse_root, product
 from easee.balancing.ladder import Ladder
 from easee.balancing.laplacian import SingularError
 from easee.envs.slippery import slippery_outcomes
-from easee.flow import mixture, network, node_weights
+from easee.flow import network
+from easee.outcomes import mixture
+from easee.weights import node_weights
 from tests.oracles import MOVES, step_distributions
 from tests.strategies import presentations
 

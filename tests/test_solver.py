@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 import easee
 from easee import Equivalences, balance, priors, unroll
 from easee.balancing.symmetry import quotient
-from easee.flow import layer_entropies, layer_weights, network, node_weights
+from easee.flow import network
+from easee.weights import layer_entropies, layer_weights, node_weights
 from tests.oracles import assert_certified, cvxpy_objective, plain_gap, plain_objective
 from tests.strategies import presentations
 

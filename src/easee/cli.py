@@ -22,10 +22,10 @@ from easee import __version__, priors
 from easee.equivalences import Equivalences
 from easee.errors import ArgumentError, EaseeError, PriorError, checked_share, nearest
 from easee.files import check_writable
-from easee.flow import layer_entropies, layer_supports
 from easee.graph import unroll
 from easee.policy import ExplorationPolicy, balance
 from easee.timing import Stopwatch, listening
+from easee.weights import layer_entropies, layer_supports
 
 if TYPE_CHECKING:
     from easee.experiments.runs import Figure, Row

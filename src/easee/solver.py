@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from easee.arrays import sum_at
+from easee.arrays import Floats, sum_at
 from easee.balancing.crossover import exact_shares
 from easee.balancing.interior_point import Iterate, central_path, even
 from easee.balancing.mixed import candidates
@@ -26,23 +26,19 @@ from easee.balancing.scaling import most_random
 from easee.balancing.steps import Problem, problem
 from easee.balancing.symmetry import quotient
 from easee.flow import (
-    Floats,
-    Mixture,
     Network,
-    bound,
     certificate,
     gap,
     linear_gap,
     mixed_certificate,
-    mixture,
     network,
-    node_weights,
     objective,
     push,
-    refuse_interest,
 )
 from easee.graph import LocalGraph
+from easee.outcomes import Mixture, mixture, refuse_interest
 from easee.timing import timed
+from easee.weights import bound, node_weights
 
 SMALL = 600  # up to so many nodes looking for symmetry takes longer than it saves
 FIRST_CROSSOVER = 1e-7  # the first mu at which the tight edges are worth a guess

@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from easee.arrays import sum_at
+from easee.arrays import Floats, sum_at
 from easee.balancing.path_scaling import most_random_paths
 from easee.balancing.potentials import Tied, tie
 from easee.balancing.scaling import most_random
-from easee.flow import Floats, Network, marginal
+from easee.flow import Network, marginal
 
 VIOLATION = 1e-11  # by how much an edge must improve on the potentials to be let in
 

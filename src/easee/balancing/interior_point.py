@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from easee.arrays import dot, sum_at
+from easee.arrays import Floats, dot, sum_at
 from easee.balancing.laplacian import SingularError, StarMesh
-from easee.flow import Floats, Network, best_values, marginal
+from easee.flow import Network, best_values, marginal
 
 MOST_ITERATIONS = 60
 TO_BOUNDARY = 0.995

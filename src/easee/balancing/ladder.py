@@ -18,11 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from easee.arrays import sum_at
+from easee.arrays import Floats, sum_at
 from easee.balancing.blocks import apply, gram, inverse_root
 from easee.balancing.interior_point import arriving
 from easee.balancing.steps import Problem
-from easee.flow import Floats, Stage
+from easee.flow import Stage
 
 REFINEMENTS = 4
 PRECISION = 1e-14  # of a refined step

@@ -14,12 +14,12 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from easee.arrays import sum_at
+from easee.arrays import Floats, sum_at
 from easee.balancing.interior_point import Iterate
 from easee.balancing.mixed_interior_point import LEAST_MU, mixed_path
 from easee.balancing.mixed_scaling import most_random_mixture
 from easee.balancing.steps import Problem
-from easee.flow import Floats, push
+from easee.flow import push
 
 ROUNDS = 3  # of leaving out edges
 HALF_WAY = 1e-9  # the mu from which on edges show whether they are used

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from easee.arrays import sum_at
+from easee.arrays import Floats, sum_at
 from easee.balancing.interior_point import (
     MOST_ITERATIONS,
     Direction,
@@ -27,7 +27,7 @@ from easee.balancing.interior_point import (
 from easee.balancing.ladder import Ladder
 from easee.balancing.laplacian import SingularError
 from easee.balancing.steps import Problem
-from easee.flow import Floats, best_values
+from easee.flow import best_values
 
 LARGEST_FALL = 0.9  # of a state's mass in one step
 # Where states have very little mass mu arrives long before the gradient is right. It waits here:

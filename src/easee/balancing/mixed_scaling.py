@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from easee.arrays import dot, sum_at
+from easee.arrays import Floats, dot, sum_at
 from easee.balancing.interior_point import arriving
 from easee.balancing.ladder import Change, Ladder
 from easee.balancing.laplacian import SingularError
 from easee.balancing.steps import Problem
-from easee.flow import Floats, push
+from easee.flow import push
 
 NEWTON_STEPS = 60
 PRECISION = 1e-13  # relative error of q, as a node sees it

@@ -17,9 +17,9 @@ from scipy.sparse import coo_array, csc_array
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
-from easee.arrays import run_starts, sum_at
+from easee.arrays import Floats, run_starts, sum_at
 from easee.balancing.scaling import ACCEPTABLE, HOPELESS, PRECISION, Fading, Scaled
-from easee.flow import Floats, Network
+from easee.flow import Network
 
 SWEEPS = 12
 NEWTON_STEPS = 40

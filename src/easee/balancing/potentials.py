@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from easee.arrays import sum_at
+from easee.arrays import Floats, sum_at
 from easee.balancing.laplacian import Laplacian, SingularError
-from easee.flow import Floats, Network, marginal
+from easee.flow import Network, marginal
 
 Ids = NDArray[np.int64]
 

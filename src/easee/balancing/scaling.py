@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from easee.arrays import dot, run_starts, sum_at
+from easee.arrays import Floats, dot, run_starts, sum_at
 from easee.balancing.laplacian import SingularError, StarMesh
-from easee.flow import Floats, Network
+from easee.flow import Network
 
 SINKHORN_STEPS = 6
 NEWTON_STEPS = 40

@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from easee.arrays import Floats
 from easee.balancing.blocks import gram
 from easee.errors import GraphTooLargeError
-from easee.flow import Floats, Mixture, Network, linear_gap
+from easee.flow import Network, linear_gap
 from easee.graph import LocalGraph, free_memory
+from easee.outcomes import Mixture
 
 Ids = NDArray[np.int64]
 

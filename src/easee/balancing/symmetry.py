@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from easee.flow import Floats, Network
+from easee.arrays import Floats
+from easee.flow import Network
 
 Hashes = NDArray[np.uint64]
 

@@ -10,7 +10,7 @@ SOURCE = Path(easee.__file__).parent
 # Left to right, the way the data goes: a module imports only from modules before it.
 ORDER = (
     "errors files plotting timing arrays action_names rewriting closure word_problem "
-    "equivalences priors automaton graph flow balancing solver policy "
+    "equivalences priors automaton graph weights outcomes flow balancing solver policy "
     "chances explorer_base walker explorer rivals probing verification discovery "
     "envs agents experiments construction draw lookup cli"
 ).split()

@@ -72,6 +72,12 @@ def test_parse_skips_comments_and_blank_lines():
     assert Equivalences.parse(text) == easee.commute("l", "r")
 
 
+def test_actions_have_an_order():
+    with pytest.raises(easee.PriorError, match=r"order, found a set, which has none: \['a', 'b'\]"):
+        Equivalences({"a", "b"})
+    assert Equivalences({"b": 0, "a": 1}.keys()).actions == ("b", "a")
+
+
 @pytest.mark.parametrize(
     ("text", "line", "says"),
     [

@@ -68,6 +68,48 @@ def test_state_of_another_explorer_is_refused(make):
         make(4, 0).load_state_dict(state | {"kind": "SomeExplorer"})
 
 
+@pytest.mark.parametrize("n_envs", [4, 40])
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"uniforms": None},
+        {"uniforms": [5.0]},
+        {"rng": {}},
+        {"rng": None},
+        {"nodes": None},
+        {"nodes": "text"},
+        {"nodes": -1},
+        {"nodes": 0.5},
+        {"nodes": 10**6},
+        {"lengths": -9},
+        {"lengths": 99},
+        {"repeated": 9},
+        {"remaining": -1},
+        {"last": 9},
+    ],
+)
+def test_a_damaged_state_is_refused_and_changes_nothing(make, entry, n_envs):
+    explorer = make(n_envs, 0)
+    roll(explorer, 5)
+    before = explorer.state_dict()
+    ((key, value),) = entry.items()
+    if key not in before:
+        return
+    if isinstance(value, int | float):
+        value = np.full(n_envs, value)
+    with pytest.raises(easee.ArgumentError):
+        explorer.load_state_dict(before | {key: value})
+    np.testing.assert_equal(explorer.state_dict(), before)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.array, int])
+@pytest.mark.parametrize("n_envs", [2, 40])
+def test_any_number_is_an_epsilon(make, kind, n_envs):
+    for epsilon in (0.0, 1.0):
+        expected = roll(make(n_envs, 3), 30, epsilon)
+        np.testing.assert_array_equal(roll(make(n_envs, 3), 30, kind(epsilon)), expected)
+
+
 def test_one_coin_per_environment(make):
     explorer = make(4000, 0)
     greedy = np.full(4000, 1)
@@ -234,6 +276,9 @@ def test_a_repetition_that_goes_on_is_exploratory():
         (lambda e: e.choose([0, 0, 0], -0.1), "between 0 and 1"),
         (lambda e: e.choose([0, 0, 0], float("nan")), "between 0 and 1"),
         (lambda e: e.choose([0, 0, 0], [0.1, 0.2]), "epsilon as a number or"),
+        (lambda e: e.choose([0, 0, 0], "0.5"), "epsilon as a number, found '0.5'"),
+        (lambda e: e.choose([0, 0, 0], None), "epsilon as a number, found None"),
+        (lambda e: e.choose([0, 0, 0], [[0.1], [0.1, 0.2]]), "epsilon as a number"),
         (lambda e: e.choose([0, 0, 0], [0.1, 0.2, 2]), "between 0 and 1"),
         (lambda e: e.choose([0, 0, 9], 0.1), "from 0 to 2"),
         (lambda e: e.reset([True]), "which of shape"),

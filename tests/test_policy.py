@@ -73,6 +73,36 @@ def test_damaged_file(saved):
         ExplorationPolicy.load(saved)
 
 
+def test_any_flipped_bit_is_no_surprise(saved, policy):
+    whole = saved.read_bytes()
+    rng = np.random.default_rng(0)
+    places = {*rng.integers(8 * len(whole), size=300).tolist()}
+    # The entries' flags: "encrypted" is one of them.
+    places |= {8 * (at + 6) for at in _found(whole, b"PK\x03\x04")}
+    places |= {8 * (at + 8) for at in _found(whole, b"PK\x01\x02")}
+    for place in sorted(places):
+        data = bytearray(whole)
+        data[place // 8] ^= 1 << place % 8
+        saved.write_bytes(bytes(data))
+        try:
+            found = ExplorationPolicy.load(saved)
+        except PolicyFileError:
+            continue
+        np.testing.assert_array_equal(found.probabilities, policy.probabilities)
+
+
+def _found(data, what):
+    at = data.find(what)
+    while at >= 0:
+        yield at
+        at = data.find(what, at + 1)
+
+
+def test_a_name_may_be_too_long():
+    with pytest.raises(PolicyFileError, match="too long"):
+        ExplorationPolicy.load("x" * 5000)
+
+
 def test_foreign_files(tmp_path):
     text, archive, single = tmp_path / "a.npz", tmp_path / "b.npz", tmp_path / "c.npy"
     text.write_text("hello")

@@ -1,3 +1,5 @@
+import random
+
 import ale_py
 import gymnasium as gym
 import minigrid
@@ -199,6 +201,24 @@ def test_a_random_environment_without_copies_is_recognised():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kind", [np.random.default_rng, np.random.RandomState, random.Random])
+@pytest.mark.parametrize("nested", [False, True])
+def test_randomness_of_the_environment_s_own_is_recognised(kind, nested):
+    class Own(Slippery):
+        def reset(self, *, seed=None, options=None):
+            self.mine = kind(seed)
+            if nested:
+                self.mine = {"dice": [self.mine]}
+            return super().reset(seed=seed, options=options)
+
+        def step(self, action):
+            dice = self.mine["dice"][0] if nested else self.mine
+            return self.env.step((action + int(dice.random() < 0.2)) % 4)
+
+    found = verify(TimeLimit(Own(CardinalGrid()), 20), UNDO, states=10)
+    assert found.random and all(c.violations for c in found.relations)
+
+
 def test_an_atari_game_with_sticky_actions_is_random():
     env = gym.make("ALE/Freeway-v5", obs_type="ram", frameskip=1)
     found = verify(env, Equivalences(["up", "down"], ["up ~ down"]), states=3, repeats=8)
@@ -256,6 +276,25 @@ def test_only_actions_of_the_prior_can_be_renamed():
         verify(RotationGrid(), priors.get("rotation-grid"), rename={"rigth": "left"})
 
 
+def test_two_actions_are_not_one():
+    with pytest.raises(easee.ArgumentError, match="'left' and 'right' would both be .* 'right'"):
+        verify(RotationGrid(), priors.get("rotation-grid"), rename={"left": "right"})
+    swapped = verify(
+        *(RotationGrid(), priors.get("rotation-grid")),
+        states=10,
+        rename={"left": "right", "right": "left"},
+    )
+    assert swapped.holds
+
+
+def test_errors_of_a_state_function_are_its_own():
+    def broken(env):
+        raise ValueError("no such field")
+
+    with pytest.raises(ValueError, match="^no such field$"):
+        verify(CardinalGrid(), UNDO, states=3, state=broken)
+
+
 def test_actions_without_names_are_taken_in_their_order():
     env = gym.make("CartPole-v1")
     found = verify(env, priors.get("catcher"), states=20)
@@ -307,6 +346,9 @@ def test_observations_that_count_steps_are_refused_by_name(wrapper, field):
         ({"states": 2.5}, "states as a whole number"),
         ({"repeats": 1}, "repeats of at least 2"),
         ({"eventful": -1}, "eventful between 0 and 1"),
+        ({"seed": -1}, "seed of at least 0, found -1"),
+        ({"seed": None}, "seed as a whole number"),
+        ({"state": "minigrid"}, "state as a function .* found 'minigrid'"),
     ],
 )
 def test_bad_arguments(options, says):

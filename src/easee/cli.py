@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 import threading
 import time
@@ -91,7 +92,7 @@ def load_prior(prior: str) -> Equivalences:
     """Return the prior of that name, or of that file."""
     if prior in priors.names():
         return priors.get(prior)
-    if Path(prior).exists() or Path(prior).suffix:
+    if Path(prior).suffix or os.path.exists(prior):
         return Equivalences.load(prior)
     raise PriorError(
         f"{prior!r} is neither a file nor a ready-made prior: {nearest(prior, priors.names())} "

@@ -93,6 +93,7 @@ def discover(
     up right ~ right up
     ...
     """
+    seed = checked_count(seed, "seed", least=0)
     checked_count(max_length, "max_length")
     checked_count(budget, "budget")
     checked_share(tolerance, "tolerance")

@@ -186,6 +186,11 @@ class Equivalences:
 def _checked_actions(actions: Iterable[str]) -> tuple[str, ...]:
     if isinstance(actions, str) or not isinstance(actions, Iterable):
         raise PriorError(f"expected a list of action names, found {actions!r}")
+    if isinstance(actions, set | frozenset):
+        raise PriorError(
+            f"expected a list of action names in the environment's order, found a "
+            f"{type(actions).__name__}, which has none: {sorted(map(str, actions))}"
+        )
     names = tuple(actions)
     if not names:
         raise PriorError("no actions: expected at least one action name, found none")

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr
 
 from easee.chances import Actions, Mask, cumulative_rows, draw, draw_masked
-from easee.errors import ArgumentError, ArgumentTypeError, checked_share
+from easee.errors import ArgumentTypeError, checked_share
 from easee.explorer_base import BaseExplorer, Seed
 from easee.policy import ExplorationPolicy
 from easee.walker import make_walkers
@@ -137,8 +137,9 @@ class Explorer(BaseExplorer):
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a `state_dict` of an explorer of the same policy."""
-        nodes = np.asarray(state.get("nodes", ()) if isinstance(state, dict) else ())
-        if nodes.size and not (0 <= nodes.min() and nodes.max() < len(self.policy.graph)):
-            raise ArgumentError(f"this state is damaged: no such nodes: {nodes.tolist()}")
         super().load_state_dict(state)
-        self._place(nodes.astype(np.int64), np.array(state["lengths"], np.int64))
+        self._place(np.array(state["nodes"], np.int64), np.array(state["lengths"], np.int64))
+
+    def _most(self) -> dict[str, int | None]:
+        graph = self.policy.graph
+        return {"nodes": len(graph) - 1, "lengths": graph.depth - 1}

@@ -76,12 +76,12 @@ class BaseExplorer(ABC):
             epsilon: the chance to explore, for all or float (n_envs,).
             mask: bool (k,) or (n_envs, k), the actions that exploration may take.
         """
+        if type(epsilon) is not float or not 0.0 <= epsilon <= 1.0:
+            epsilon = self._checked_epsilon(epsilon)
         if self._few and mask is None and type(epsilon) is float:
-            if not 0.0 <= epsilon <= 1.0:
-                self._checked_epsilon(epsilon)
             return self._choose_few(greedy, epsilon)
         now = np.zeros(self.n_envs, np.int64) if callable(greedy) else self._checked_actions(greedy)
-        coins = self._uniforms() < self._checked_epsilon(epsilon)
+        coins = self._uniforms() < epsilon
         chosen = self._mix(now, coins, self._checked_mask(mask))
         if callable(greedy) and not np.all(self._explored):
             chosen = np.where(self._explored, chosen, self._checked_actions(greedy()))
@@ -177,16 +177,20 @@ class BaseExplorer(ABC):
                     f"this state is of another explorer: expected {key}={value!r}, "
                     f"found {state[key]!r}"
                 )
-            if isinstance(value, np.ndarray) and np.shape(state[key]) != value.shape:
-                raise ArgumentError(
-                    f"this state is damaged: expected {key} of shape {value.shape}, "
-                    f"found {np.shape(state[key])}"
-                )
+        for key, most in self._most().items():
+            _check_whole(state[key], key, np.shape(own[key]), most)
+        uniforms = _checked_uniforms(state["uniforms"])
+        twin = type(self.rng.bit_generator)()
         try:
-            self.rng.bit_generator.state = state["rng"]
-        except (TypeError, ValueError, KeyError) as error:
+            twin.state = state["rng"]
+        except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
             raise ArgumentError(f"this state has another kind of generator: {error}") from None
-        self._block = list(state["uniforms"])
+        self.rng.bit_generator.state = state["rng"]
+        self._block = uniforms
+
+    def _most(self) -> dict[str, int | None]:
+        """Return the arrays of whole numbers in a state, and the largest each may have."""
+        return {}
 
     # --- checks -------------------------------------------------------------------------------
 
@@ -247,18 +251,20 @@ class BaseExplorer(ABC):
         if isinstance(epsilon, float | int):
             if not 0.0 <= epsilon <= 1.0:
                 raise ArgumentError(f"expected epsilon between 0 and 1, found {epsilon}")
-            return epsilon
+            return float(epsilon)
         try:
-            array = np.asarray(epsilon, dtype=float)
-        except (TypeError, ValueError):
-            raise ArgumentTypeError(f"expected epsilon as a number, found {epsilon!r}") from None
+            array = np.asarray(epsilon)
+        except ValueError:  # rows of unequal length
+            array = np.asarray(None)
+        if array.dtype.kind not in "biuf":
+            raise ArgumentTypeError(f"expected epsilon as a number, found {epsilon!r}")
         if array.shape not in ((), (self.n_envs,)):
             raise ArgumentError(
                 f"expected epsilon as a number or of shape ({self.n_envs},), found {array.shape}"
             )
         if not ((array >= 0) & (array <= 1)).all():
             raise ArgumentError(f"expected epsilon between 0 and 1, found {array.tolist()}")
-        return array
+        return array.astype(float) if array.ndim else float(array)
 
     def _checked_mask(self, mask: ArrayLike | None) -> Mask | None:
         if mask is None:
@@ -278,6 +284,33 @@ class BaseExplorer(ABC):
                 f"the mask of environment {int(np.flatnonzero(empty)[0])} allows no action"
             )
         return array
+
+
+def _check_whole(found: Any, name: str, shape: tuple[int, ...], most: int | None) -> None:
+    """Check that something is an array of whole numbers from 0 to at most `most`."""
+    try:
+        array = np.asarray(found)
+    except ValueError:  # rows of unequal length
+        array = np.asarray(None)
+    if array.dtype.kind not in "iu" or array.shape != shape:
+        raise ArgumentError(
+            f"this state is damaged: expected {name} as whole numbers of shape {shape}, "
+            f"found {array.dtype} of shape {array.shape}"
+        )
+    if array.min() < 0 or (most is not None and array.max() > most):
+        limit = "" if most is None else f" to {most}"
+        raise ArgumentError(
+            f"this state is damaged: expected {name} from 0{limit}, found {array.tolist()}"
+        )
+
+
+def _checked_uniforms(found: Any) -> list[float]:
+    """Return what was drawn ahead, or say what is wrong with it."""
+    if not isinstance(found, list) or not all(
+        isinstance(u, float) and 0.0 <= u < 1.0 for u in found
+    ):
+        raise ArgumentError("this state is damaged: expected uniforms as a list within [0, 1)")
+    return list(found)
 
 
 def _generator(seed: Seed) -> np.random.Generator:

@@ -7,10 +7,8 @@
 from __future__ import annotations
 
 import os
-import struct
-import zipfile
-import zlib
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -125,9 +123,9 @@ _FIELDS = "actions depth depths successors exact stable probabilities visits cer
 
 def _read(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
     name = repr(str(path))
-    if not Path(path).is_file():
-        raise PolicyFileError(f"no policy file at {name}")
     try:
+        if not Path(path).is_file():
+            raise PolicyFileError(f"no policy file at {name}")
         # Opened here: of a damaged file numpy would leave it open.
         with open(path, "rb") as file, _archive(file) as archive:
             header = {key: archive[key].item() for key in ("format", "version") if key in archive}
@@ -138,12 +136,12 @@ def _read(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
             data = {key: archive[key] for key in _FIELDS}
     except PolicyFileError:
         raise
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, struct.error) as error:
+    except (OSError, ValueError, EOFError, AttributeError, TypeError, KeyError) as error:
+        raise PolicyFileError(f"{name} is no policy file: {error}") from error
+    except Exception as error:  # whatever unpacking and parsing of a damaged file comes upon
         raise PolicyFileError(
             f"{name} is damaged or cut short ({error}): compile and save the policy again"
         ) from error
-    except (OSError, ValueError, EOFError, AttributeError, TypeError, KeyError) as error:
-        raise PolicyFileError(f"{name} is no policy file: {error}") from error
     _check_contents(data, name)
     return data
 
@@ -250,7 +248,7 @@ def balance(
     """
     if not isinstance(graph, LocalGraph):
         raise ArgumentTypeError(f"expected a LocalGraph, found {type(graph).__name__}")
-    if not isinstance(tolerance, float | int) or not tolerance > 0:
+    if not isinstance(tolerance, Real) or not float(tolerance) > 0:
         raise ArgumentError(f"expected a positive tolerance, found {tolerance!r}")
     found = solve(graph, weights=weights, interest=interest, outcomes=outcomes, tolerance=tolerance)
     policy = ExplorationPolicy(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -116,10 +117,13 @@ class ZetaExplorer(BaseExplorer):
         self.repeated = np.array(state["repeated"], np.int64)
         self.remaining = np.array(state["remaining"], np.int64)
 
+    def _most(self) -> dict[str, int | None]:
+        return {"repeated": self.n_actions - 1, "remaining": None}
+
 
 def checked_exponent(mu: float) -> float:
     """Return the exponent of a zeta distribution as a float, or say what is wrong with it."""
-    if not isinstance(mu, float | int) or not mu > 1.0:
+    if not isinstance(mu, Real) or not float(mu) > 1.0:
         raise ArgumentError(f"expected mu greater than 1, found {mu!r}")
     return float(mu)
 
@@ -177,6 +181,9 @@ class TabuExplorer(BaseExplorer):
         """Go on from a `state_dict` of an explorer made with the same arguments."""
         super().load_state_dict(state)
         self.last = np.array(state["last"], np.int64)
+
+    def _most(self) -> dict[str, int | None]:
+        return {"last": self.n_actions}
 
 
 def _not_undoing(equivalences: Equivalences) -> NDArray[np.bool_]:

@@ -100,6 +100,7 @@ def verify(
     """
     if not isinstance(omega, Equivalences):
         raise ArgumentTypeError(f"expected Equivalences, found {type(omega).__name__}")
+    seed = checked_count(seed, "seed", least=0)
     checked_count(states, "states")
     checked_count(repeats, "repeats", least=2)
     words = _words(omega, names_of(_checked(env)), dict(rename or {}))
@@ -154,9 +155,22 @@ def _words(
                 f"{', '.join(omega.actions)}, the environment {', '.join(names)}. Say what it is "
                 f"called there with rename={{{action!r}: ...}}; {nearest(known, place)}"
             )
+    _check_distinct(number, names)
     return [
         (tuple(number[a] for a in left), tuple(number[a] for a in right)) for left, right in omega
     ]
+
+
+def _check_distinct(number: dict[str, int], names: tuple[str, ...]) -> None:
+    """Check that no two actions of the prior are one of the environment."""
+    first: dict[int, str] = {}
+    for action, place in number.items():
+        if place in first:
+            raise ArgumentError(
+                f"the prior's actions {first[place]!r} and {action!r} would both be the "
+                f"environment's {names[place]!r}: rename the other one, too"
+            )
+        first[place] = action
 
 
 def _compare(

@@ -28,6 +28,25 @@ def corridor(length=6, max_steps=40):
     )
 
 
+def corridor_env(shown=np.array, start=0):
+    """Return a corridor of six places as an environment, with observations of some kind."""
+
+    class Corridor(gym.Env):
+        observation_space = gym.spaces.Discrete(6)  # nobody looks
+        action_space = gym.spaces.Discrete(2, start=start)
+
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed)
+            self.place = 0
+            return shown(0), {}
+
+        def step(self, action):
+            self.place = min(max(self.place + 2 * action - 1, 0), 5)
+            return shown(self.place), float(self.place == 5), self.place == 5, False, {}
+
+    return gym.wrappers.TimeLimit(Corridor(), 40)
+
+
 class Recorder(easee.UniformExplorer):
     """Keeps the epsilons that it was asked with and the actions that it was told of."""
 
@@ -238,6 +257,37 @@ def test_states_have_numbers():
         found.number([9, 9, 0])
 
 
+def test_a_state_has_the_shape_of_the_others():
+    with pytest.raises(easee.ArgumentError, match=r"state of shape \(3,\), found \(\)"):
+        tabulate(RotationGrid(5)).number(3)
+
+
+def test_a_policy_gets_an_explorer():
+    ours = learn(corridor(), STRAIGHT, episodes=5, seed=3)
+    theirs = learn(corridor(), easee.Explorer(STRAIGHT, seed=3), episodes=5, seed=3)
+    np.testing.assert_array_equal(ours.lengths, theirs.lengths)
+
+
+def test_actions_have_to_be_in_the_environment_s_order():
+    omega = easee.Equivalences(["left", "right", "forward"], ["left right ~"])
+    with pytest.raises(easee.ArgumentError, match="not in the environment's order"):
+        learn(RotationGrid(5), easee.compile(omega, 3), episodes=1)
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        lambda x: np.array([x]),
+        lambda x: {"place": np.array([x]), "name": "here"},
+        lambda x: (x, np.zeros(2)),
+        lambda x: str(x),
+    ],
+)
+def test_observations_may_be_made_of_parts(shown):
+    found = learn(corridor_env(shown), STRAIGHT, episodes=20)
+    assert len(found.values) == 6
+
+
 def test_only_environments_with_a_state_can_be_tabulated():
     with pytest.raises(TypeError, match="discrete actions and a `state`"):
         tabulate(gym.make("Pendulum-v1"))
@@ -246,8 +296,11 @@ def test_only_environments_with_a_state_can_be_tabulated():
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"explorer": easee.UniformExplorer(4, 2)}, "explorer of 1 environment, found 2"),
-        ({"explorer": easee.UniformExplorer(3)}, "environment's 4 actions, found one of 3"),
+        ({"explorer": easee.UniformExplorer(4, 2)}, "for 2 environments, found 1"),
+        ({"explorer": easee.UniformExplorer(3)}, r"has 3 \(0, 1, 2\), the environment 4 \(right"),
+        ({"explorer": None}, "an ExplorationPolicy or an explorer .* found NoneType"),
+        ({"explorer": STRAIGHT}, r"has 2 \(left, right\), the environment 4"),
+        ({"env": corridor_env(start=1)}, "actions from 0 on, .*TransformAction"),
         ({"ties": "last"}, "'explore', 'random' or 'first', found 'last'"),
         ({"episodes": 0}, "episodes of at least 1"),
         ({"episodes": 1.5}, "episodes as a whole number"),
@@ -257,7 +310,7 @@ def test_only_environments_with_a_state_can_be_tabulated():
         ({"discount": float("nan")}, "discount between 0 and 1"),
         ({"seed": -1}, "seed"),
         ({"env": "CartPole-v1"}, "environment or a Table, found str"),
-        ({"env": gym.make("Pendulum-v1")}, "discrete actions, found Box"),
+        ({"env": gym.make("Pendulum-v1")}, "Discrete actions, found Box"),
     ],
 )
 def test_bad_input(options, error):

@@ -22,6 +22,7 @@ from stable_baselines3.common.vec_env import (
 
 import easee
 from easee.agents.sb3 import DQN, ExplorerMixin
+from easee.agents.sb3_vector import VectorAdapter
 from easee.envs import CardinalGrid, Catcher, FlatActions, RotationGrid
 
 torch.set_num_threads(1)
@@ -726,3 +727,23 @@ def test_what_is_no_explorer_is_refused():
         small(rotation(), "rotation-grid")
     with pytest.raises(TypeError, match="found Equivalences"):
         small(rotation(), easee.priors.get("rotation-grid"))
+
+
+# --- vector environments of Gymnasium -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_names_inside_a_vector_environment_are_compared(kind):
+    mode = {"autoreset_mode": gym.vector.AutoresetMode.SAME_STEP}
+    envs = VectorAdapter(gym.make_vec("easee/RotationGrid-v0", 2, kind, vector_kwargs=mode))
+    assert envs.has_attr("action_names") and not envs.has_attr("no_such_thing")
+    assert envs.get_attr("action_names", [0]) == [("forward", "left", "right")]
+    omega = easee.Equivalences(["left", "right", "forward"], ["left right ~"])
+    with pytest.raises(easee.ArgumentError, match="not in the environment's order"):
+        DQN("MlpPolicy", envs, explorer=easee.compile(omega, 3))
+    envs.close()
+
+
+def test_a_vector_environment_of_gymnasium_has_to_be_wrapped():
+    with pytest.raises(easee.ArgumentError, match="VectorAdapter"):
+        DQN("MlpPolicy", gym.make_vec("CartPole-v1", 2))

@@ -81,6 +81,12 @@ def check_actions(ours: Sequence[str] | int, n_actions: int, theirs: Sequence[st
 def check_space(space: spaces.Space[Any]) -> None:
     """Raise an error that says what to do about actions that cannot be listed."""
     if isinstance(space, spaces.Discrete):
+        if space.start != 0:
+            raise ArgumentTypeError(
+                f"expected actions from 0 on, found {space}: count them from 0 with "
+                f"gymnasium.wrappers.TransformAction(env, lambda action: action + {space.start}, "
+                f"gymnasium.spaces.Discrete({space.n}))"
+            )
         return
     way_out = "a prior speaks of a list of actions: choose some values and offer those instead"
     if isinstance(space, spaces.MultiDiscrete):

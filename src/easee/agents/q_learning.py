@@ -20,9 +20,13 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
+from easee.action_names import action_names
+from easee.agents.matching import check_space, fitted
 from easee.envs.table import Table
 from easee.errors import ArgumentError, ArgumentTypeError, checked_count, checked_share
 from easee.explorer_base import BaseExplorer
+from easee.policy import ExplorationPolicy
+from easee.probing.keys import digest
 
 Schedule = Callable[[float], float]
 Step = tuple[int, float, bool, bool]
@@ -33,6 +37,7 @@ class World(Protocol):
     """What the agent steps in: states are numbers."""
 
     n_actions: int
+    action_names: tuple[str, ...] | None
 
     def reset(self) -> int: ...  # noqa: D102
 
@@ -48,8 +53,8 @@ class Learned:
     Attributes:
         rewards: float (episodes,), the sum of rewards of each.
         lengths: int (episodes,), their steps.
-        values: from a state (the observation as bytes, or its number in a `Table`) to the values
-            of its actions.
+        values: from a state to the values of its actions. A state is its number in a `Table`, or
+            the observation as bytes (a digest of those that are no array).
     """
 
     rewards: NDArray[np.float64]
@@ -70,7 +75,7 @@ def linear(start: float, end: float, fraction: float = 1.0) -> Schedule:
 
 def learn(
     env: gym.Env[Any, Any] | Table,
-    explorer: BaseExplorer,
+    explorer: ExplorationPolicy | BaseExplorer,
     *,
     episodes: int,
     epsilon: float | Schedule = 0.1,
@@ -83,14 +88,14 @@ def learn(
 
     Args:
         env: a `Table`, or an environment with discrete actions whose observations are its states.
-        explorer: for one environment; every action moves it.
+        explorer: for one environment, or a policy, which gets one; every action moves it.
         episodes: how many.
         epsilon: the chance to explore, or a function from the share of episodes done to it.
         learning_rate: of the update.
         discount: of the future.
         ties: what is greedy where actions are equally good: "random" one of them, the "first", or
             "explore", which leaves it to the explorer where all are, and is random otherwise.
-        seed: of the ties, and of the environment's first reset.
+        seed: of the ties, of the environment's first reset, and of a policy's explorer.
 
     >>> from easee.envs.grids import CardinalGrid
     >>> from easee.rivals import UniformExplorer
@@ -100,11 +105,13 @@ def learn(
     """
     seed = checked_count(seed, "seed", least=0)
     world: World = _TableWorld(env) if isinstance(env, Table) else _EnvWorld(env, seed)
-    _check(world, explorer, ties)
+    ours = _fitted(explorer, world, seed)
+    if ties not in ("explore", "random", "first"):
+        raise ArgumentError(f"expected ties as 'explore', 'random' or 'first', found {ties!r}")
     rate = checked_share(learning_rate, "learning_rate")
     schedule = epsilon if callable(epsilon) else _constant(checked_share(epsilon, "epsilon"))
     greedy = _first if ties == "first" else _Random(seed, undecided=ties == "explore")
-    learner = _Learner(world, explorer, greedy, rate, checked_share(discount, "discount"))
+    learner = _Learner(world, ours, greedy, rate, checked_share(discount, "discount"))
     total = checked_count(episodes, "episodes")
     history = [learner.episode(checked_share(schedule(i / total), "epsilon")) for i in range(total)]
     values = {world.name(s): row for s, row in learner.rows.items()}
@@ -112,16 +119,15 @@ def learn(
     return Learned(np.array(rewards), np.array(lengths), values)
 
 
-def _check(world: World, explorer: BaseExplorer, ties: str) -> None:
-    if explorer.n_envs != 1:
-        raise ArgumentError(f"expected an explorer of 1 environment, found {explorer.n_envs}")
-    if explorer.n_actions != world.n_actions:
-        raise ArgumentError(
-            f"expected an explorer of the environment's {world.n_actions} actions, "
-            f"found one of {explorer.n_actions}"
+def _fitted(explorer: ExplorationPolicy | BaseExplorer, world: World, seed: int) -> BaseExplorer:
+    ours = fitted(
+        explorer, n_envs=1, n_actions=world.n_actions, names=world.action_names, seed=seed
+    )
+    if not isinstance(ours, BaseExplorer):
+        raise ArgumentTypeError(
+            f"expected an ExplorationPolicy or an explorer of easee, found {type(ours).__name__}"
         )
-    if ties not in ("explore", "random", "first"):
-        raise ArgumentError(f"expected ties as 'explore', 'random' or 'first', found {ties!r}")
+    return ours
 
 
 def _constant(value: float) -> Schedule:
@@ -206,6 +212,7 @@ class _TableWorld:
     """A table, with plain lists instead of arrays."""
 
     def __init__(self, table: Table) -> None:
+        self.action_names: tuple[str, ...] | None = None
         self.n_actions = table.successors.shape[1]
         columns = (table.successors.tolist(), table.rewards.tolist(), table.ends.tolist())
         self.rows = [list(zip(*row, strict=True)) for row in zip(*columns, strict=True)]
@@ -233,13 +240,10 @@ class _EnvWorld:
             raise ArgumentTypeError(
                 f"expected a Gymnasium environment or a Table, found {type(env).__name__}"
             )
-        if not isinstance(env.action_space, gym.spaces.Discrete):
-            raise ArgumentTypeError(
-                f"expected discrete actions, found {env.action_space}: a table has one entry for "
-                "each action"
-            )
+        check_space(env.action_space)
         self.env = env
-        self.n_actions = int(env.action_space.n)
+        self.n_actions = int(env.action_space.n)  # type: ignore[attr-defined]
+        self.action_names = action_names(env)
         self.seed: int | None = seed
         self.numbers: dict[bytes, int] = {}
         self.names: list[bytes] = []
@@ -254,7 +258,8 @@ class _EnvWorld:
         return self._number(observation), float(reward), terminated, truncated
 
     def _number(self, observation: Any) -> int:
-        key = np.asarray(observation).tobytes()
+        plain = isinstance(observation, np.ndarray | np.generic | int | float)
+        key = np.asarray(observation).tobytes() if plain else digest(observation)
         number = self.numbers.setdefault(key, len(self.names))
         if number == len(self.names):
             self.names.append(key)

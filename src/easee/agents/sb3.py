@@ -15,12 +15,13 @@ import inspect
 import random
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
 from easee.action_names import read_names
 from easee.agents.matching import check_space, fitted
-from easee.errors import ArgumentError, MissingExtraError
+from easee.errors import ArgumentError, ArgumentTypeError, MissingExtraError
 from easee.explorer import Explorer
 from easee.explorer_base import BaseExplorer
 from easee.policy import ExplorationPolicy
@@ -79,6 +80,11 @@ class ExplorerMixin(OffPolicyAlgorithm):
         **kwargs: Any,
     ) -> None:
         env: Any = kwargs.get("env", args[1] if len(args) > 1 else None)
+        if isinstance(env, gym.vector.VectorEnv):
+            raise ArgumentTypeError(
+                "expected an environment or one of Stable-Baselines3's vector environments, found "
+                "one of Gymnasium's: wrap it in easee.agents.sb3_vector.VectorAdapter(envs)"
+            )
         if explorer is not None and hasattr(env, "action_space"):
             check_space(env.action_space)
         self._given = explorer  # until the environments are known

@@ -70,12 +70,20 @@ class VectorAdapter(VecEnv):
         self.envs.close()
 
     def has_attr(self, attr_name: str) -> bool:
-        """Say whether the vector environment has an attribute."""
-        return hasattr(self.envs, attr_name)
+        """Say whether the vector environment has an attribute, or every environment in it."""
+        if hasattr(self.envs, attr_name):
+            return True
+        return hasattr(self.envs.unwrapped, "call") and all(
+            self._each("has_wrapper_attr", attr_name)
+        )
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Return an attribute of the vector environment, once for every index."""
-        return [getattr(self.envs, attr_name)] * len(list(self._get_indices(indices)))
+        """Return an attribute of the vector environment, for every index, or of those in it."""
+        chosen = list(self._get_indices(indices))
+        if hasattr(self.envs, attr_name):
+            return [getattr(self.envs, attr_name)] * len(chosen)
+        found = self._each("get_wrapper_attr", attr_name)
+        return [found[i] for i in chosen]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
         """Set an attribute of the vector environment."""
@@ -84,9 +92,18 @@ class VectorAdapter(VecEnv):
     def env_method(
         self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any
     ) -> list[Any]:
-        """Call a method of the vector environment, once for every index."""
-        count = len(list(self._get_indices(indices)))
-        return [getattr(self.envs, method_name)(*args, **kwargs) for _ in range(count)]
+        """Call a method of the vector environment, once for every index, or of those in it."""
+        chosen = list(self._get_indices(indices))
+        if hasattr(self.envs, method_name):
+            return [getattr(self.envs, method_name)(*args, **kwargs) for _ in chosen]
+        found = self._each(method_name, *args, **kwargs)
+        return [found[i] for i in chosen]
+
+    def _each(self, method_name: str, *args: Any, **kwargs: Any) -> Sequence[Any]:
+        """Call a method of every environment inside; games of one emulator have none."""
+        several: Any = self.envs.unwrapped
+        found: Sequence[Any] = several.call(method_name, *args, **kwargs)
+        return found
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
         """Say that nothing is wrapped: there are no environments to look at one by one."""

@@ -46,9 +46,14 @@ class Table:
 
     def number(self, state: ArrayLike) -> int:
         """Return the number of one of the environment's states."""
-        found = np.flatnonzero((self.states == np.asarray(state)).all(axis=1))
+        wanted = np.asarray(state)
+        if wanted.shape != self.states.shape[1:]:
+            raise ArgumentError(
+                f"expected a state of shape {self.states.shape[1:]}, found {wanted.shape}"
+            )
+        found = np.flatnonzero((self.states == wanted).reshape(len(self), -1).all(axis=1))
         if not len(found):
-            raise ArgumentError(f"{np.asarray(state).tolist()} cannot be reached")
+            raise ArgumentError(f"{wanted.tolist()} cannot be reached")
         return int(found[0])
 
 

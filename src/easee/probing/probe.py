@@ -20,7 +20,15 @@ import numpy as np
 from easee.action_names import action_names
 from easee.errors import ArgumentTypeError, EaseeError, ProbeError
 from easee.probing.keys import StateOf, digest, label_of
-from easee.probing.layers import Env, bare, copied, forget_last_action, remembered, wrappers
+from easee.probing.layers import (
+    Env,
+    bare,
+    copied,
+    forget_last_action,
+    remembered,
+    reseed,
+    wrappers,
+)
 
 UNCOPYABLE = (
     TypeError,
@@ -150,7 +158,7 @@ class CopyingProbe(Probe):
     def _go(self, place: Place, fresh: int | None) -> Env:
         env = copied(place.token)
         if fresh is not None:
-            env.unwrapped.np_random = np.random.default_rng(fresh)
+            reseed(env, fresh)
         return env
 
     def _token(self, env: Env, place: Place, taken: tuple[int, ...]) -> Env:
@@ -211,7 +219,7 @@ class ReplayingProbe(Probe):
     def _renew(self, fresh: int | None) -> None:
         self._fresh = fresh
         if fresh is not None:
-            self.env.unwrapped.np_random = np.random.default_rng(fresh)
+            reseed(self.env, fresh)
 
     def _token(self, env: Env, place: Place, taken: tuple[int, ...]) -> Any:
         seed, parts = place.token
@@ -242,6 +250,8 @@ def make_probe(
             "of a list of actions (easee.envs.FlatActions makes one of MultiDiscrete)"
         )
     env = bare(env)
+    if state is not None:
+        _check_reads(env, state, seed)
     kinds: list[type[Probe]] = [CopyingProbe, ReplayingProbe]
     if hasattr(env.unwrapped, "clone_state") and hasattr(env.unwrapped, "restore_state"):
         kinds.insert(0, CloningProbe)
@@ -259,6 +269,17 @@ def make_probe(
         else:
             return probe
     raise ProbeError("this environment cannot be put back. Tried " + "; ".join(reasons))
+
+
+def _check_reads(env: Env, state: StateOf, seed: int) -> None:
+    """Read a state once, so that errors of the function are seen as what they are."""
+    if not callable(state):
+        raise ArgumentTypeError(
+            "expected state as a function from the environment to something hashable, found "
+            f"{state!r}: easee.probing.keys has minigrid_state and ram_state"
+        )
+    env.reset(seed=seed)
+    _checked_state(state(env))
 
 
 def _check_repeats(probe: Probe, seed: int) -> None:

@@ -316,3 +316,51 @@ def test_bad_tolerance_and_graph():
         balance(unroll(easee.commute("a", "b"), 3), tolerance=0)
     with pytest.raises(TypeError):
         balance("graph")
+
+
+# --- narrow and deep ------------------------------------------------------------------------------
+
+ABSORBING = Equivalences(
+    "a b z".split(),
+    ["a b ~ b a", "b b ~ b", "z a ~ z", "z b ~ z", "z z ~ z", "a z ~ z", "b z ~ z"],
+)
+
+
+@pytest.mark.parametrize("depth", [50, 200, 1000])
+def test_narrow_ways_are_balanced_at_any_depth(depth):
+    policy = easee.compile(ABSORBING, depth)
+    assert policy.gap <= 1e-9
+    # In every layer two words without z, and the absorbing one.
+    assert policy.entropy == pytest.approx(np.log(3), abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_nodes_of_interest_along_a_narrow_way(seed):
+    graph = easee.unroll(Equivalences(["a", "b"], ["b a ~ a b", "b b b ~"]), 80)
+    interest = np.random.default_rng(seed).random(len(graph)) < 0.5
+    assert easee.balance(graph, interest=interest).gap <= 1e-9
+
+
+def test_outcomes_along_a_narrow_way():
+    graph = easee.unroll(ABSORBING, 100)
+    outcomes = np.random.default_rng(0).random((len(graph), 12)) ** 4
+    outcomes /= outcomes.sum(axis=1, keepdims=True)
+    assert easee.balance(graph, outcomes=outcomes).gap <= 1e-9
+
+
+def test_one_node_of_interest_far_away():
+    graph = easee.unroll(priors.get("cardinal-grid"), 100)
+    interest = np.zeros(len(graph), bool)
+    interest[-1] = True
+    assert easee.balance(graph, interest=interest).gap <= 1e-9
+
+
+def test_rows_that_sum_to_a_little_more_do_not_look_better():
+    policy = easee.compile(priors.get("catcher"), 100)
+    noise = 1 + 0.02 * np.random.default_rng(0).standard_normal(policy.probabilities.shape)
+    table = policy.probabilities * noise
+    table /= np.maximum(table.sum(axis=1, keepdims=True), 1e-300)
+    expected = easee.duality_gap(policy.graph, table)
+    assert expected > 1e-6
+    for other in (table * (1 + 5e-7), table.astype(np.float32)):
+        assert easee.duality_gap(policy.graph, other) == pytest.approx(expected, rel=1e-4)

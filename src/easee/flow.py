@@ -144,7 +144,7 @@ def best_values(net: Network, reward: Floats) -> Floats:
 
 def objective(net: Network, visits: Floats) -> float:
     """Return J of a flow with these visits."""
-    return float(-np.sum(net.omega * visits * _log_density(net, visits)))
+    return 0.0 - float(np.sum(net.omega * visits * _log_density(net, visits)))
 
 
 def gap(net: Network, visits: Floats) -> float:
@@ -247,4 +247,6 @@ def checked_probabilities(graph: LocalGraph, probabilities: ArrayLike) -> Floats
     if wrong.any():
         node = int(np.flatnonzero(wrong)[0])
         raise ArgumentError(f"expected rows that sum to 1, found {total[node]:g} at node {node}")
-    return table
+    # What a row has too much would grow with every layer, and make a policy look better than it is.
+    scaled: Floats = table / np.where(graph.ends, 1.0, total)[:, None]
+    return scaled

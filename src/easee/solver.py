@@ -163,6 +163,7 @@ def optimal_shares(net: Network, tolerance: float) -> Floats:
         if best.gap <= tolerance or point.mu <= LAST_MU:
             break
         before = point
+    rough.offer(point.flow / point.visits[net.tails])  # however far it came
     return best.shares if best.gap <= max(tolerance, rough.gap) else rough.shares
 
 

@@ -23,7 +23,7 @@ from easee.arrays import Floats, dot, sum_at
 from easee.balancing.laplacian import SingularError, StarMesh
 from easee.flow import Network, best_values, marginal
 
-MOST_ITERATIONS = 60
+MOST_ITERATIONS = 200
 TO_BOUNDARY = 0.995
 
 
@@ -96,17 +96,41 @@ def central_path(net: Network) -> Iterator[Iterate]:
 
 
 def spread(net: Network) -> Floats:
-    """Return a positive flow (m,): even over the ends, back to the root by equal splits."""
-    mass = net.sizes.copy()
-    mass[net.tails] = 0.0
-    mass /= mass.sum()
+    """Return a positive flow (m,) with enough mass everywhere to start from.
+
+    It is the mean of one flow for every layer: even over the layer (and the ends before it), back
+    to the root by equal splits, and on from there by equal splits. Any one of these alone would
+    fade to nothing along the narrow ways of a deep graph.
+    """
+    arrives = _evenly(net)
+    waits = arrives.copy()  # for the way back to the root, and for the way on
     ways = net.sizes[net.tails] * net.copies
     ways /= sum_at(net.heads, ways, net.n_nodes)[net.heads]
     flow = np.empty(len(net.tails))
     for stage in reversed(net.walk):
-        flow[stage.edges] = mass[stage.ahead][stage.heads] * ways[stage.edges]
-        mass[stage.nodes] = np.add.reduceat(flow[stage.edges], stage.begins)
+        flow[stage.edges] = arrives[stage.ahead][stage.heads] * ways[stage.edges]
+        arrives[stage.nodes] += np.add.reduceat(flow[stage.edges], stage.begins)
+    splits = net.copies / sum_at(net.tails, net.copies, net.n_nodes)[net.tails]
+    for stage in net.walk:
+        on = waits[net.tails[stage.edges]] * splits[stage.edges]
+        waits[stage.ahead] += sum_at(stage.heads, on, stage.ahead.stop - stage.ahead.start)
+        flow[stage.edges] += on
     return flow
+
+
+def _evenly(net: Network) -> Floats:
+    """Return the mean over the layers of even mass on a layer and on the ends before it."""
+    ends = np.ones(net.n_nodes, bool)
+    ends[net.tails] = False
+    depths = np.repeat(np.arange(len(net.layers) - 1), np.diff(net.layers))
+    last = len(net.layers) - 2
+    own = sum_at(depths, net.sizes, last + 1)
+    before = np.cumsum(sum_at(depths, np.where(ends, net.sizes, 0.0), last + 1))
+    holding = own[1:] + before[:-1]
+    each = np.concatenate([[0.0], 1.0 / (last * holding)])
+    later = np.cumsum(each[::-1])[::-1]  # an end holds mass in all layers to come, too
+    mass: Floats = net.sizes * np.where(ends, later[depths], each[depths])
+    return mass
 
 
 def even(net: Network) -> Floats:

@@ -158,9 +158,9 @@ class _PathScaling:
         right = np.concatenate([through - leaving, through - arriving])
         keep = self._unknown()
         try:
-            solved = splu(
-                csc_array(matrix.tocsr()[keep][:, keep]), permc_spec="MMD_AT_PLUS_A"
-            ).solve(right[keep])
+            solved = splu(csc_array(matrix.tocsr()[keep][:, keep]), permc_spec="COLAMD").solve(
+                right[keep]
+            )
         except RuntimeError:
             return False
         step = np.zeros(2 * n)

@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import chisquare
 
 import easee
-from easee import Explorer, TabuExplorer, UniformExplorer, ZetaExplorer, priors
+from easee import Equivalences, Explorer, TabuExplorer, UniformExplorer, ZetaExplorer, priors
 
 
 @pytest.fixture(scope="module")
@@ -486,3 +486,10 @@ def test_tabu_forbids_nothing_where_everything_would_undo():
 def test_tabu_wants_equivalences():
     with pytest.raises(TypeError, match="Equivalences"):
         TabuExplorer(["a"])
+
+
+def test_a_state_of_another_prior_is_refused():
+    omega = Equivalences(["left", "right", "wait"], ["left right ~"])
+    other = Equivalences(["left", "right", "wait"], ["left wait ~"])
+    with pytest.raises(easee.ArgumentError, match="another explorer: expected tabu"):
+        TabuExplorer(omega).load_state_dict(TabuExplorer(other).state_dict())

@@ -120,6 +120,26 @@ def rewrite(path, **changes):
     np.savez(path, **{key: value for key, value in data.items() if value is not None})
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: {"visits": -data["visits"]},
+        lambda data: {"visits": np.where(np.arange(len(data["visits"])) == 1, 5, data["visits"])},
+        lambda data: {"certificate": data["certificate"] * [1, 1, -1] - [0, 0, 3]},
+        lambda data: {"certificate": data["certificate"] + [9, 0, 0]},
+        lambda data: {"successors": np.where(data["depths"][:, None] == 0, -1, data["successors"])},
+        lambda data: {"successors": np.abs(data["successors"])},
+        lambda data: {"depth": np.array(50)},
+    ],
+)
+def test_what_a_file_says_has_to_fit_together(saved, change):
+    with np.load(saved) as archive:
+        data = dict(archive)
+    rewrite(saved, **change(data))
+    with pytest.raises(PolicyFileError, match="contradicts itself"):
+        ExplorationPolicy.load(saved)
+
+
 def test_newer_version(saved):
     rewrite(saved, version=np.array(99))
     with pytest.raises(PolicyFileError, match="version 99.*update"):

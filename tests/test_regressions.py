@@ -3,6 +3,8 @@
 import copy
 import os
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -111,6 +113,35 @@ def test_what_is_not_an_ordinary_file_is_left_alone(tmp_path):
         with pytest.raises(easee.WriteError, match="cannot write"), replacing(path) as file:
             file.write(b"x")
     assert pipe.is_fifo()
+
+
+def test_a_full_disk_is_an_error_of_ours_and_leaves_the_old_file(tmp_path):
+    path = tmp_path / "policy.npz"
+    path.write_bytes(b"old")
+    program = f"""
+import resource, signal, easee
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+policy = easee.compile(easee.priors.catcher(), 20)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    policy.save({str(path)!r})
+except easee.WriteError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert "cannot write" in done.stdout, done.stderr
+    assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_keeps_its_permissions_and_may_have_a_long_name(tmp_path):
+    path = tmp_path / f"{'x' * 250}.txt"
+    easee.commute("a", "b").save(path)
+    umask = os.umask(0)
+    os.umask(umask)
+    assert path.stat().st_mode & 0o777 == 0o666 & ~umask
+    path.chmod(0o600)
+    easee.commute("b", "a").save(path)
+    assert path.stat().st_mode & 0o777 == 0o600 and "b a ~ a b" in path.read_text()
 
 
 @pytest.mark.parametrize("output", ["", "/proc/nothing/x.npz", "/etc/hostname/x.npz"])

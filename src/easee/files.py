@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,13 +12,18 @@ from typing import BinaryIO
 
 from easee.errors import WriteError
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a temporary file beside `path` and rename it to `path` once all is written.
 
     Whatever interrupts the writing, `path` holds either its old contents or all of the new. A link
-    stays a link: what it points to is replaced.
+    stays a link: what it points to is replaced. A file that was there keeps its permissions.
 
     Raises:
         WriteError: nothing can be written there.
@@ -25,20 +31,30 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     target = check_writable(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        beside = target.parent / f".easee-{secrets.token_hex(8)}"
+        file = open(beside, "xb")
     except OSError as error:
         raise WriteError(f"cannot write {str(path)!r}: {error.strerror}") from error
     try:
-        with os.fdopen(handle, "wb") as file:
+        with file:
             yield file
-        # mkstemp makes files private; give them what an ordinary open() would have.
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
+        if target.exists():
+            os.chmod(beside, stat.S_IMODE(target.stat().st_mode))
+        os.replace(beside, target)
+    except BaseException as error:
+        beside.unlink(missing_ok=True)
+        if isinstance(error, OSError) and not isinstance(error, WriteError):  # a full disk, say
+            raise WriteError(f"cannot write {str(path)!r}: {error.strerror}") from error
         raise
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Keep other processes that ask for the same file out, where the system can do that."""
+    with open(path, "rb") as file:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:

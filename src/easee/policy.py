@@ -25,7 +25,7 @@ from easee.errors import (
     PolicyFileError,
 )
 from easee.files import replacing
-from easee.flow import checked_probabilities
+from easee.flow import checked_probabilities, network, push
 from easee.graph import MOST_DEPTH, LocalGraph, unroll
 from easee.solver import solve
 
@@ -33,6 +33,7 @@ Floats = NDArray[np.float64]
 
 FORMAT = "easee-policy"
 VERSION = 1
+ROUNDING = 1e-6  # how far what a file says of its policy may be from what follows from it
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,9 +112,12 @@ class ExplorationPolicy:
         )
         try:
             Equivalences(graph.actions)
-            checked_probabilities(graph, data["probabilities"])
+            table = checked_probabilities(graph, data["probabilities"])
         except EaseeError as error:
             raise PolicyFileError(f"{str(path)!r} contradicts itself: {error}") from error
+        visits = push(network(graph, np.zeros(len(graph))), table[graph.forward])
+        if np.abs(visits - data["visits"]).max() > ROUNDING:
+            raise PolicyFileError(f"{str(path)!r} contradicts itself: visits are not its policy's")
         entropy, bound, gap = map(float, data["certificate"])
         return cls(graph, data["probabilities"], data["visits"], entropy, bound, gap)
 
@@ -193,10 +197,15 @@ def _check_contents(data: dict[str, NDArray[Any]], name: str) -> None:
         "a depth that its nodes exceed": n == 0 or not depths.max() <= data["depth"] <= MOST_DEPTH,
         "successors that are not nodes": successors.size == 0
         or not -1 <= successors.min() <= successors.max() < n,
+        "nodes without successors before its depth, or with some there": (
+            (successors < 0) != (depths == data["depth"])[:, None]
+        ).any(),
         "numbers that are not finite": not all(
             np.isfinite(data[key]).all() for key in ("probabilities", "visits", "certificate")
         ),
     }
+    entropy, bound, gap = data["certificate"]
+    wrong["a certificate that cannot be"] = gap < 0 or entropy > bound + ROUNDING
     for what, found in wrong.items():
         if found:
             raise PolicyFileError(f"{name} contradicts itself: it has {what}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from bisect import bisect_right
 from numbers import Real
 from typing import Any
@@ -175,7 +176,8 @@ class TabuExplorer(BaseExplorer):
 
     def state_dict(self) -> dict[str, Any]:
         """Return everything needed to go on exactly where this explorer is."""
-        return super().state_dict() | {"last": self.last.copy()}
+        tabu = hashlib.sha256(self.allowed.tobytes()).hexdigest()[:32]
+        return super().state_dict() | {"tabu": tabu, "last": self.last.copy()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from a `state_dict` of an explorer made with the same arguments."""

@@ -122,9 +122,33 @@ def test_corrupt_rows_are_named_kept_apart_and_done_again(tmp_path):
     path.write_text("\n".join(lines) + "\n")
     found = Store(FIG3, tmp_path).read()
     assert len(found.problems) == 1 and "line 4" in found.problems[0]
-    assert len(found.rows) == len(lines) - 2
+    assert len(found.rows) == len(lines) - 1 - 4  # a run with a damaged row is not done
+    run(tmp_path, arms=ARMS[1:])  # this puts the table together without it
     run(tmp_path)
     assert path.read_bytes() == good
+
+
+def test_what_another_process_finishes_meanwhile_is_kept(tmp_path, monkeypatch):
+    run(tmp_path, seeds=1)
+    store = Store(FIG3, tmp_path)
+    store.parts.mkdir()
+    late = next(r for r in FIG3.runs(2) if r.key == (ARMS[0], 1))
+    row = FIG3.rows(late, [(1, "unique states", 7.0)])
+    read = Store._read
+    monkeypatch.setattr(
+        Store, "_read", lambda self, parts: (store.add(late, row), read(self, parts))[1]
+    )
+    store.gather(FIG3.runs(2))
+    monkeypatch.undo()
+    assert [r for r in store.read().rows if r.seed == 1] == list(row)
+
+
+def test_a_run_that_measures_nothing_is_done(tmp_path, monkeypatch):
+    calls = []
+    monkeypatch.setitem(FIG3.__dict__, "measure", lambda r: calls.append(r.key) or [])
+    run(tmp_path, seeds=1, arms=ARMS[:1])
+    run(tmp_path, seeds=1, arms=ARMS[:1])
+    assert len(calls) == 1
 
 
 def test_folders_of_something_else_are_refused(tmp_path):

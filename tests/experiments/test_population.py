@@ -96,6 +96,34 @@ def test_a_checkpoint_of_other_runs_stays(tmp_path):
     assert not other.exists()
 
 
+def test_a_checkpoint_goes_when_its_runs_are_done(tmp_path, monkeypatch):
+    monkeypatch.setattr(population, "PAUSE", 0.0)
+    monkeypatch.setattr(population, "WORTH", 0.0)
+    advance = Population.advance
+
+    def stop(self, steps=None):
+        if self.steps >= 200:
+            raise KeyboardInterrupt
+        return advance(self, 100)
+
+    monkeypatch.setattr(Population, "advance", stop)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, seeds=1, arms=["uniform"])
+    monkeypatch.setattr(Population, "advance", advance)
+    run(tmp_path, seeds=1)  # other runs together, that one among them
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["meta.json", "runs.csv"]
+
+
+def test_stopped_while_handing_over_nothing_is_lost(tmp_path):
+    store = Store(CATCHER, tmp_path)
+    store.open("easee run")
+    runs = CATCHER.runs(1)
+    for _ in population.do_together(runs, store):
+        break
+    assert store.missing(runs) == []
+    assert not any(store.parts.glob("*.npz"))
+
+
 def test_nothing_is_thrown_away_for_a_missing_extra(tmp_path, monkeypatch):
     run(tmp_path, seeds=1, arms=["uniform"])
     monkeypatch.setitem(sys.modules, "easee.agents.population.training", None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,7 +45,7 @@ def do_together(runs: list[Run], store: Store) -> Iterator[tuple[Run, Measured]]
         parts.setdefault(kind, []).append(run)
     for part in parts.values():
         population = make_population(part)
-        file = store.parts / f"{_digest(part)}.npz"
+        file = store.checkpoint(part)
         if file.exists():
             population.load(file)
         for curves in _advancing(population, file):
@@ -54,9 +53,12 @@ def do_together(runs: list[Run], store: Store) -> Iterator[tuple[Run, Measured]]
             report_all([run.key for run in part], shares)
             if curves is not None:
                 store.show(_rows(store.figure.name, part, curves))
-        for i, run in enumerate(part):
-            yield run, _measured(population.curves(), i)
+        curves = population.curves()
+        done = [(run, _measured(curves, i)) for i, run in enumerate(part)]
+        for run, measured in done:  # all, before anybody can stop between two of them
+            store.add(run, store.figure.rows(run, measured))
         file.unlink(missing_ok=True)
+        yield from done
 
 
 def _advancing(population: Population | AtariPopulation, file: Path) -> Iterator[Curves | None]:
@@ -121,8 +123,3 @@ def _rows(figure: str, runs: list[Run], curves: Curves) -> list[Row]:
         for i, run in enumerate(runs)
         for values in _measured(curves, i)
     ]
-
-
-def _digest(runs: list[Run]) -> str:
-    """Return a name for a checkpoint: other runs have another."""
-    return hashlib.sha256(repr([run.key for run in runs]).encode()).hexdigest()[:16]

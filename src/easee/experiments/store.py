@@ -16,6 +16,7 @@ import json
 import platform
 import shutil
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ import scipy
 import easee
 from easee.errors import EaseeError
 from easee.experiments.runs import Figure, Row, Run
-from easee.files import replacing
+from easee.files import locked, replacing
 
 
 class ResultsError(EaseeError, ValueError):
@@ -134,42 +135,78 @@ class Store:
         return [row for row in rows if (row.arm, row.seed) not in done]
 
     def read(self) -> Results:
-        """Read every row there is: a run that was done again replaces what it was before."""
+        """Read every row there is: a run that was done again replaces what it was before.
+
+        Of a damaged run nothing is read: it is not done.
+        """
+        return self._read(self._finished())
+
+    def _finished(self) -> list[Path]:
+        """Return the files of runs that are not in the table yet."""
+        return sorted(self.parts.glob("*.csv"))
+
+    def _read(self, parts: list[Path]) -> Results:
         old = _parse(self.table, self.figure.name, header=True)
-        new = [_parse(path, self.figure.name) for path in sorted(self.parts.glob("*.csv"))]
-        again = {(row.arm, row.seed) for part in new for row in part.rows}
-        rows = [row for row in old.rows if (row.arm, row.seed) not in again]
+        new = [_parse(path, self.figure.name) for path in parts]
+        without = {(row.arm, row.seed) for part in new for row in part.rows}
+        without |= _damaged(self.table)
+        rows = [row for row in old.rows if (row.arm, row.seed) not in without]
         rows += [row for part in new for row in part.rows]
         return Results(rows, old.problems + [line for part in new for line in part.problems])
 
     def missing(self, runs: Iterable[Run]) -> list[Run]:
-        """Return the runs that are not done yet. A damaged run is not done."""
+        """Return the runs that are not done yet."""
         done = {(row.arm, row.seed) for row in self.read().rows}
-        if self.table.exists():
-            done -= _damaged(self.table)
-        return [run for run in runs if run.key not in done]
+        # A run may have measured nothing: then its empty file says that it is done.
+        return [
+            run
+            for run in runs
+            if run.key not in done and not (self.parts / _part_name(run)).exists()
+        ]
+
+    def checkpoint(self, runs: list[Run]) -> Path:
+        """Return where to keep how far runs are that are done together, and note which they are."""
+        path = self.parts / f"{_digest([run.key for run in runs])}.npz"
+        with replacing(path.with_suffix(".json")) as file:
+            file.write(json.dumps([run.key for run in runs]).encode())
+        return path
 
     def gather(self, runs: Iterable[Run]) -> list[Row]:
         """Put `runs.csv` together, in the order of the runs, and return its rows."""
-        by_run: dict[tuple[str, int], list[Row]] = {}
-        for row in self.read().rows:
-            by_run.setdefault((row.arm, row.seed), []).append(row)
-        order = {run.key: i for i, run in enumerate(runs)}
-        keys = sorted(by_run, key=lambda key: (order.get(key, len(order)), key))
-        rows = [row for key in keys for row in by_run[key]]
-        with replacing(self.table) as file:
-            file.write(_csv(rows, header=True).encode())
-        for part in self.parts.glob("*.csv"):
-            part.unlink()
-        if not any(self.parts.glob("*.npz")):  # a checkpoint of other runs stays
-            shutil.rmtree(self.parts, ignore_errors=True)
-            self.partial.unlink(missing_ok=True)
+        with locked(self.meta):  # another process may be gathering the same folder
+            by_run: dict[tuple[str, int], list[Row]] = {}
+            finished = self._finished()
+            for row in self._read(finished).rows:
+                by_run.setdefault((row.arm, row.seed), []).append(row)
+            order = {run.key: i for i, run in enumerate(runs)}
+            keys = sorted(by_run, key=lambda key: (order.get(key, len(order)), key))
+            rows = [row for key in keys for row in by_run[key]]
+            with replacing(self.table) as file:
+                file.write(_csv(rows, header=True).encode())
+            for part in finished:
+                if part.stat().st_size:
+                    part.unlink()
+            self._tidy(set(by_run))
         return rows
+
+    def _tidy(self, done: set[tuple[str, int]]) -> None:
+        """Remove checkpoints of runs that are all done; those of other runs stay."""
+        for note in self.parts.glob("*.json"):
+            if done.issuperset(map(tuple, json.loads(note.read_text()))):
+                note.with_suffix(".npz").unlink(missing_ok=True)
+                note.unlink()
+        if not any(self.parts.glob("*.npz")):
+            self.partial.unlink(missing_ok=True)
+        with suppress(OSError):  # not empty
+            self.parts.rmdir()
 
 
 def _part_name(run: Run) -> str:
-    digest = hashlib.sha256(repr(run.key).encode()).hexdigest()[:16]
-    return f"{digest}.csv"
+    return f"{_digest(run.key)}.csv"
+
+
+def _digest(what: object) -> str:
+    return hashlib.sha256(repr(what).encode()).hexdigest()[:16]
 
 
 def _csv(rows: Iterable[Row], *, header: bool) -> str:
@@ -215,7 +252,9 @@ def _row(cells: list[str], figure: str) -> Row | None:
 
 def _damaged(path: Path) -> set[tuple[str, int]]:
     """Return the runs that an unreadable line of the table can be seen to belong to."""
-    damaged = set()
+    damaged: set[tuple[str, int]] = set()
+    if not path.exists():
+        return damaged
     with open(path, newline="", encoding="utf-8", errors="replace") as file:
         for cells in list(csv.reader(file))[1:]:
             if len(cells) >= 3 and _row(cells, cells[0]) is None and cells[2].isdigit():

@@ -410,14 +410,22 @@ def list_figures() -> None:
     for column in ("figure", "runs", "what it shows"):
         table.add_column(column, justify="right" if column == "runs" else "left")
     for name, figure in FIGURES.items():
-        runs = len(figure.runs(figure.seeds))
-        table.add_row(name, f"{runs:,} ({figure.seeds} seeds)", figure.title)
+        runs, title = len(figure.runs(figure.seeds)), figure.title
+        if figure.population is not None and figure.population.steps != figure.steps:
+            other = figure.population
+            title += f" ({other.seeds} seeds of {other.steps:,} steps with --backend population)"
+        table.add_row(name, f"{runs:,} ({figure.seeds} seeds)", title)
     out.print(table)
 
 
 FigureName = Annotated[str, typer.Argument(help="A figure; 'easee list' names them.")]
 Folder = Annotated[
-    Path | None, typer.Option("--out", help="Folder of the results; by default results/FIGURE.")
+    Path | None,
+    typer.Option(
+        "--out",
+        help="Folder of the results; by default results/FIGURE, with -sb3 for DQN without "
+        "--backend population, and with the number of --steps.",
+    ),
 ]
 
 
@@ -483,6 +491,7 @@ def plot_figure(
         figure = _figure(name, steps, backend)
         place = folder or Path("results") / (figure.folder or name)
         store = Store(figure, place)
+        store.check_settings()
         found = store.read()
         for problem in found.problems:
             err.print(f"skipped {problem}", highlight=False, markup=False, soft_wrap=True)

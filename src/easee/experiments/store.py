@@ -116,6 +116,26 @@ class Store:
                     f"{theirs!r}. Choose another folder with --out, or start over with --force"
                 )
 
+    def check_settings(self) -> None:
+        """Check that runs that are there are of this figure with these settings."""
+        if not self.meta.exists():
+            return
+        try:
+            found = json.loads(self.meta.read_text())
+        except ValueError:
+            return  # the runs may still be read
+        ours = json.loads(json.dumps(self._identity()["config"]))
+        theirs = found.get("config", {})
+        other = [key for key in ours if ours[key] != theirs.get(key)]
+        if found.get("figure") != self.figure.name or other:
+            raise ResultsError(
+                f"{self.folder} holds runs of {found.get('figure')!r} with "
+                f"{', '.join(f'{key}={theirs.get(key)!r}' for key in other) or 'other settings'}, "
+                f"expected {self.figure.name!r} with "
+                f"{', '.join(f'{key}={ours[key]!r}' for key in other) or 'these'}: give the "
+                "options that they were run with, such as --backend population or --steps"
+            )
+
     # --- runs ---------------------------------------------------------------------------------
 
     def add(self, run: Run, rows: Iterable[Row]) -> None:

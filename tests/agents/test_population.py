@@ -11,7 +11,7 @@ from stable_baselines3.common.utils import LinearSchedule
 
 import easee
 from easee import ArgumentError, PopulationTooLargeError, priors
-from easee.agents.population import devices, explorers, learner, networks
+from easee.agents.population import checkpoints, devices, explorers, learner, networks
 from easee.agents.population.learner import Batch, Settings
 from easee.agents.population.networks import Convolution, Network
 from easee.agents.population.training import Population
@@ -254,6 +254,24 @@ def test_other_checkpoints_are_refused(tmp_path):
     path.write_bytes(path.read_bytes()[:500])
     with pytest.raises(ArgumentError, match="not a whole one"):
         small().load(path)
+
+
+def test_damaged_checkpoints_are_refused(tmp_path):
+    path, ours = tmp_path / "x.npz", small()
+    checkpoints.save(path, (ours.runs, np.asarray(-5)), ours.about)
+    with pytest.raises(ArgumentError, match="damaged"):
+        ours.load(path)
+    checkpoints.save(path, (ours.runs, np.asarray(0)), [1])
+    with pytest.raises(ArgumentError, match="not a whole one"):
+        ours.load(path)
+    ours.save(path)
+    data = bytearray(path.read_bytes())
+    data[8] ^= 0xFF  # how the first entry is packed
+    at = data.find(b"PK\x01\x02")
+    data[at + 10] ^= 0xFF
+    path.write_bytes(bytes(data))
+    with pytest.raises(ArgumentError, match="not a whole one"):
+        ours.load(path)
 
 
 def test_curves_count_every_episode():

@@ -288,6 +288,43 @@ def test_observations_may_be_made_of_parts(shown):
     assert len(found.values) == 6
 
 
+def test_equal_numbers_are_one_state():
+    kinds = iter([0, np.int32(0), np.int64(0), np.array(0)] * 10)
+    env = corridor_env(lambda place: next(kinds))
+    learned = learn(gym.wrappers.TimeLimit(env.env, 3), STRAIGHT, episodes=3)
+    assert len(learned.values) == 1
+    signs = iter([np.array([0.0]), np.array([-0.0])] * 20)
+    env = corridor_env(lambda place: next(signs))
+    assert len(learn(gym.wrappers.TimeLimit(env.env, 3), STRAIGHT, episodes=3).values) == 1
+
+
+def test_a_table_without_an_end_is_refused():
+    with pytest.raises(easee.ArgumentError, match="TimeLimit"):
+        learn(tabulate(RotationGrid(5)), easee.UniformExplorer(3, seed=0), episodes=1)
+
+
+def test_nobody_steps_on_after_the_end():
+    class Strict(gym.Env):
+        action_space = gym.spaces.Discrete(2)
+        max_steps = 50
+
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed)
+            self.state, self.over = np.array([0]), False
+            return self.state, {}
+
+        def step(self, action):
+            if self.over:
+                raise RuntimeError("the episode is over")
+            self.state = np.maximum(self.state + 2 * action - 1, 0)
+            self.over = bool(self.state[0] == 4)
+            return self.state, float(self.over), self.over, False, {}
+
+    found = tabulate(Strict())
+    assert len(found) == 5 and found.rewards.sum() == 1
+    assert found.ends[4].all() and (found.successors[4] == 4).all()
+
+
 def test_only_environments_with_a_state_can_be_tabulated():
     with pytest.raises(TypeError, match="discrete actions and a `state`"):
         tabulate(gym.make("Pendulum-v1"))

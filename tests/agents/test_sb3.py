@@ -747,3 +747,47 @@ def test_names_inside_a_vector_environment_are_compared(kind):
 def test_a_vector_environment_of_gymnasium_has_to_be_wrapped():
     with pytest.raises(easee.ArgumentError, match="VectorAdapter"):
         DQN("MlpPolicy", gym.make_vec("CartPole-v1", 2))
+
+
+class Always(gym.Wrapper):
+    """Always goes right, and says so."""
+
+    def step(self, action):
+        *others, info = self.env.step(0)
+        return *others, info | {"executed_action": 0}
+
+
+def test_a_vector_environment_tells_what_its_environments_do():
+    mode = gym.vector.AutoresetMode.SAME_STEP
+
+    def make():
+        limited = gym.wrappers.TimeLimit(Always(CardinalGrid(30)), 6)
+        return gym.wrappers.RecordEpisodeStatistics(limited)
+
+    envs = VectorAdapter(gym.vector.SyncVectorEnv([make] * 2, autoreset_mode=mode))
+    policy = easee.compile(easee.priors.get("cardinal-grid"), 10)
+    model = DQN("MlpPolicy", envs, explorer=policy, learning_starts=10**6, seed=0)
+    model.learn(8)
+    assert [policy.graph.word(node) for node in model.explorer.nodes] == [("right",) * 4] * 2
+    infos = [envs.step(np.zeros(2, int))[-1] for _ in range(2)][-1]
+    assert [info["episode"]["l"] for info in infos] == [6, 6]
+    envs.set_attr("size", (7, 7), [1])
+    assert envs.get_attr("size") == [(30, 30), (7, 7)]
+
+
+def test_a_vector_environment_passes_options_on():
+    class Told(CardinalGrid):
+        def reset(self, *, seed=None, options=None):
+            self.told = options
+            return super().reset(seed=seed, options=options)
+
+    mode = gym.vector.AutoresetMode.SAME_STEP
+    envs = VectorAdapter(gym.vector.SyncVectorEnv([Told] * 2, autoreset_mode=mode))
+    envs.set_options({"k": 1})
+    envs.reset()
+    assert envs.get_attr("told") == [{"k": 1}] * 2
+    envs.reset()
+    assert envs.get_attr("told") == [None, None]
+    envs.set_options([{"k": 1}, {"k": 2}])
+    with pytest.raises(easee.ArgumentError, match="same options"):
+        envs.reset()

@@ -92,3 +92,22 @@ def test_the_adapter_wants_same_step_autoreset():
 
     with pytest.raises(easee.ArgumentError, match="SAME_STEP"):
         VectorAdapter(gym.make_vec("CartPole-v1", 2, "sync"))
+
+
+def test_a_partial_reset_keeps_the_scores_of_the_others():
+    env = Atari("boxing", 2)
+    env.reset(seed=0)
+    for _ in range(60):
+        env.step(np.array([1, 1]))
+    env.reset(options={"reset_mask": np.array([True, False])})
+    for _ in range(3):
+        env.step(np.array([0, 0]))
+    assert env._lengths.tolist() == [3, 63]
+
+
+def test_actions_and_seeds_are_checked():
+    env = Atari("freeway", 2)
+    env.reset(seed=np.int64(3))
+    env.reset(seed=(1, 2))
+    with pytest.raises(easee.ArgumentError, match=r"from 0 to 2, found \[-1, 0\]"):
+        env.step(np.array([-1, 0]))

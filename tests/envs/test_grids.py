@@ -100,3 +100,10 @@ def test_unique_states():
 def test_an_explorer_of_other_actions_is_refused():
     with pytest.raises(easee.ArgumentError, match="4 actions"):
         walk(CardinalGrid, easee.UniformExplorer(3), 10)
+
+
+def test_sizes_are_whole_numbers():
+    assert CardinalGrid(np.int64(5)).size == (5, 5)
+    for size in (True, 0, (4.5, 3), "5"):
+        with pytest.raises(easee.ArgumentError, match="width"):
+            CardinalGrid(size)

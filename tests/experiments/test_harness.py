@@ -128,6 +128,45 @@ def test_corrupt_rows_are_named_kept_apart_and_done_again(tmp_path):
     assert path.read_bytes() == good
 
 
+def test_a_damaged_part_and_a_cut_line_are_done_again(tmp_path):
+    run(tmp_path / "whole")
+    good = (tmp_path / "whole/runs.csv").read_bytes()
+    store = Store(FIG3, tmp_path / "cut")
+    store.open("easee run fig3")
+    todo = [r for r in FIG3.runs(2) if r.arm in ARMS]
+    for one in todo:
+        store.add(one, FIG3.rows(one, FIG3.measure(one)))
+    first, second, *_ = sorted(store.parts.glob("*.csv"))
+    first.write_bytes(first.read_bytes()[:-9])
+    second.write_bytes(b"\0\1garbage\n")
+    assert len(store.missing(todo)) == 2
+    run(tmp_path / "cut")
+    table = tmp_path / "cut/runs.csv"
+    assert table.read_bytes() == good
+    table.write_text(table.read_text().rsplit("\n", 2)[0] + "\nfig3")
+    assert len(store.missing(todo)) == 1
+    run(tmp_path / "cut")
+    assert table.read_bytes() == good
+
+
+@pytest.mark.parametrize("text", ["[1]", '{"figure": "fig3", "versions": 3}', "{"])
+def test_a_damaged_description_is_an_error(tmp_path, text):
+    run(tmp_path, seeds=1)
+    (tmp_path / "meta.json").write_text(text)
+    with pytest.raises(ResultsError, match="damaged"):
+        run(tmp_path)
+    assert CliRunner().invoke(app, ["plot", "fig3", "--out", str(tmp_path)]).exit_code == 0
+
+
+def test_plots_are_of_the_settings_that_were_run(tmp_path):
+    run(tmp_path, seeds=1)
+    meta = json.loads((tmp_path / "meta.json").read_text())
+    meta["config"][next(iter(meta["config"]))] = "something else"
+    (tmp_path / "meta.json").write_text(json.dumps(meta))
+    done = CliRunner().invoke(app, ["plot", "fig3", "--out", str(tmp_path)])
+    assert done.exit_code == 1 and "something else" in done.output
+
+
 def test_what_another_process_finishes_meanwhile_is_kept(tmp_path, monkeypatch):
     run(tmp_path, seeds=1)
     store = Store(FIG3, tmp_path)

@@ -4,6 +4,8 @@ from scipy.stats import mannwhitneyu, norm
 
 import easee
 from easee.experiments import statistics as st
+from easee.experiments.curves import summary
+from easee.experiments.runs import Row
 
 
 def test_iqm_by_hand():
@@ -66,3 +68,17 @@ def test_nothing_to_estimate():
         st.iqm([])
     with pytest.raises(easee.ArgumentError):
         st.mean_interval([1.0, np.nan])
+
+
+def test_only_runs_of_the_same_seed_are_paired():
+    ends = [
+        ("u", 0, 0.0),
+        ("u", 1, 1.0),
+        ("u", 2, 2.0),
+        ("e", 0, 0.5),
+        ("e", 2, 2.5),
+        ("e", 3, 3.5),
+    ]
+    rows = [Row("f", arm, seed, 1, "reward", value) for arm, seed, value in ends]
+    _, _, line = summary(rows, {"u": "u", "e": "e"}, baseline="u", after=0, what="w")
+    assert line[-1] == "0.50 [0.50, 0.50]"

@@ -42,7 +42,6 @@ OBSERVATIONS = [
     None,
     True,
     0.5,
-    np.array(1),
     np.array([1, 2]),
     np.array([1, 2], np.int32),
     np.array([1.0, 2.0]),
@@ -202,3 +201,13 @@ def test_bytes_of_an_atari_game_are_read():
     assert ram_state(14)(env) == bytes([memory[14]]) > before  # the chicken went up
     assert ram_state(14, 3)(env) == bytes([memory[14], memory[3]])
     assert ram_state()(env) == bytes(memory)
+
+
+def test_numbers_of_numpy_are_numbers():
+    for one, two in [
+        (5, np.int64(5)),
+        (5, np.array(5, np.int32)),
+        (0.5, np.float64(0.5)),
+        (0.0, -0.0),
+    ]:
+        assert digest((one,)) == digest((two,)) and digest(one) == digest(two)

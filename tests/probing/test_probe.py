@@ -334,3 +334,75 @@ def test_wrappers_that_only_check_are_left_out_and_the_caller_keeps_them(around)
     assert list(layers(env)) == before and set(before) >= set(CHECKS)
     env.reset(seed=0)
     env.step(0)
+
+
+# --- copies that are none ------------------------------------------------------------------------
+
+
+class Moves(gym.Env):
+    """Its moves are functions that know this one; copies would move it instead of themselves."""
+
+    action_space = gym.spaces.Discrete(2)
+    observation_space = gym.spaces.Discrete(11)
+    action_names = ("left", "right")
+
+    def __init__(self):
+        self.place = 5
+        self.moves = [lambda: self.go(-1), lambda: self.go(1)]
+
+    def go(self, by):
+        self.place = min(max(self.place + by, 0), 10)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.place = 5
+        return self.place, {}
+
+    def step(self, action):
+        self.moves[action]()
+        return self.place, 0.0, False, False, {}
+
+
+def shown_by_a_function():
+    env = CardinalGrid(20)
+    return gym.wrappers.TransformObservation(env, lambda _: env.state.copy(), env.observation_space)
+
+
+@pytest.mark.parametrize(
+    ("make", "pair"), [(Moves, "left ~ right"), (shown_by_a_function, "right ~ left")]
+)
+def test_a_copy_that_moves_or_shows_the_original_is_found_out(make, pair):
+    env = make()
+    omega = easee.Equivalences(env.get_wrapper_attr("action_names"), [pair])
+    found = easee.verify(env, omega, states=20)
+    assert "starting over" in found.copies and found.relations[0].rate > 0.9
+
+
+# --- counters ------------------------------------------------------------------------------------
+
+
+class Ring(gym.Env):
+    """Whatever is done goes one place on."""
+
+    observation_space = gym.spaces.Discrete(12)
+
+    def __init__(self, actions):
+        self.action_space = gym.spaces.Discrete(len(actions))
+        self.action_names = actions
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.place = 0
+        return 0, {}
+
+    def step(self, action):
+        self.place = (self.place + 1) % 12
+        return self.place, 0.0, False, False, {}
+
+
+@pytest.mark.parametrize("actions", [("walk",), ("walk", "run")])
+def test_what_goes_round_is_no_counter(actions):
+    omega = easee.Equivalences(actions, ["walk " * 12 + "~"])
+    assert easee.verify(Ring(actions), omega, states=10).holds
+    found = easee.discover(Ring(actions), states=10, max_length=2).equivalences
+    assert len(found) == len(actions) - 1

@@ -216,6 +216,11 @@ class _TableWorld:
         self.n_actions = table.successors.shape[1]
         columns = (table.successors.tolist(), table.rewards.tolist(), table.ends.tolist())
         self.rows = [list(zip(*row, strict=True)) for row in zip(*columns, strict=True)]
+        if not table.max_steps and not table.ends.any():
+            raise ArgumentError(
+                "expected a table whose episodes end, found one without an end and without a limit "
+                "of steps: tabulate gymnasium.wrappers.TimeLimit(env, max_episode_steps)"
+            )
         self.limit = table.max_steps or -1
         self.state = self.steps = 0
 
@@ -258,8 +263,7 @@ class _EnvWorld:
         return self._number(observation), float(reward), terminated, truncated
 
     def _number(self, observation: Any) -> int:
-        plain = isinstance(observation, np.ndarray | np.generic | int | float)
-        key = np.asarray(observation).tobytes() if plain else digest(observation)
+        key = _bytes(observation)
         number = self.numbers.setdefault(key, len(self.names))
         if number == len(self.names):
             self.names.append(key)
@@ -267,3 +271,13 @@ class _EnvWorld:
 
     def name(self, state: int) -> bytes:
         return self.names[state]
+
+
+def _bytes(observation: Any) -> bytes:
+    """Return what tells an observation from others; equal numbers are, whatever their kind."""
+    if isinstance(observation, int | np.integer) and abs(int(observation)) < 2**63:
+        return np.int64(observation).tobytes()
+    if not isinstance(observation, np.ndarray | float | np.floating):
+        return digest(observation)
+    array = np.asarray(observation)
+    return (array + 0 if array.dtype.kind == "f" else array).tobytes()  # 0.0 and -0.0 are equal

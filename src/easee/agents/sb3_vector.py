@@ -44,7 +44,13 @@ class VectorAdapter(VecEnv):
     def reset(self) -> Any:
         """Start all environments, with the seeds that were set."""
         seeds: Any = None if None in self._seeds else list(self._seeds)
-        observation, _ = self.envs.reset(seed=seeds)
+        options = self._options[0]
+        if any(other != options for other in self._options):
+            raise ArgumentError(
+                "expected the same options for all environments, found different ones: a vector "
+                "environment of Gymnasium's takes one dictionary"
+            )
+        observation, _ = self.envs.reset(seed=seeds, options=options or None)
         self._reset_seeds()
         self._reset_options()
         return observation
@@ -57,12 +63,12 @@ class VectorAdapter(VecEnv):
         """Do it."""
         observation, rewards, terminated, truncated, info = self.envs.step(self._actions)
         done = terminated | truncated
-        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        for i in np.flatnonzero(done):
+        infos = [_of_one(info, i) for i in range(self.num_envs)]
+        for i in np.flatnonzero(done).tolist():
+            # What the last step said; what the reset after it said comes first.
+            infos[i] |= _of_one(info.get("final_info", {}), i)
             infos[i]["terminal_observation"] = info["final_obs"][i]
             infos[i]["TimeLimit.truncated"] = bool(truncated[i] and not terminated[i])
-            if "episode" in info:
-                infos[i]["episode"] = {key: info["episode"][key][i].item() for key in ("r", "l")}
         return observation, np.asarray(rewards, np.float32), done, infos
 
     def close(self) -> None:
@@ -86,8 +92,15 @@ class VectorAdapter(VecEnv):
         return [found[i] for i in chosen]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Set an attribute of the vector environment."""
-        setattr(self.envs, attr_name, value)
+        """Set an attribute of the vector environment, or of those in it."""
+        several: Any = self.envs.unwrapped
+        if hasattr(self.envs, attr_name) or not hasattr(several, "set_attr"):
+            setattr(self.envs, attr_name, value)
+            return
+        chosen = set(self._get_indices(indices))
+        known = all(self._each("has_wrapper_attr", attr_name))
+        before = self._each("get_wrapper_attr", attr_name) if known else [value] * self.num_envs
+        several.set_attr(attr_name, [value if i in chosen else x for i, x in enumerate(before)])
 
     def env_method(
         self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any
@@ -112,3 +125,24 @@ class VectorAdapter(VecEnv):
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
         """Set the seeds of the next reset."""
         return super().seed(seed)
+
+
+def _of_one(info: dict[str, Any], env: int) -> dict[str, Any]:
+    """Return what an `info` of several environments says of one; a mask tells where it does."""
+    found: dict[str, Any] = {}
+    for key, value in info.items():
+        mask = info.get(f"_{key}")
+        if key.startswith("_") or key in ("final_obs", "final_info"):
+            continue
+        if mask is None or not mask[env]:
+            continue
+        if isinstance(value, dict):
+            known = {k: v for k, v in value.items() if not k.startswith("_")}
+            found[key] = {k: _plain(v[env]) for k, v in known.items()}
+        else:
+            found[key] = _plain(value[env])
+    return found
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

@@ -8,6 +8,7 @@ taken out for every agent, as in the paper.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,14 +94,16 @@ class Atari(VectorEnv[Stack, NDArray[np.int64], NDArray[np.bool_]]):
     def reset(
         self,
         *,
-        seed: int | list[int] | None = None,
+        seed: int | Sequence[int] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Stack, dict[str, Any]]:
         """Start all copies; a whole number seeds them with that and those that follow."""
-        seeds = np.array(seed) if isinstance(seed, list) else seed
+        several = isinstance(seed, list | tuple | np.ndarray)
+        seeds = np.array(seed) if several else seed if seed is None else int(seed)  # type: ignore[arg-type]
         observation, info = self._ale.reset(seed=seeds, options=options)
-        self._scores[:] = 0
-        self._lengths[:] = 0
+        begun = (options or {}).get("reset_mask", slice(None))
+        self._scores[begun] = 0
+        self._lengths[begun] = 0
         return observation, info
 
     def step(
@@ -112,7 +115,12 @@ class Atari(VectorEnv[Stack, NDArray[np.int64], NDArray[np.bool_]]):
 
     def send(self, actions: NDArray[np.int64]) -> None:
         """Begin a step, which `receive` ends; meanwhile something else can be done."""
-        self._ale.send(self._actions[np.asarray(actions)])
+        chosen = np.asarray(actions)
+        if chosen.min() < 0 or chosen.max() >= len(self._actions):
+            raise ArgumentError(
+                f"expected actions from 0 to {len(self._actions) - 1}, found {chosen.tolist()}"
+            )
+        self._ale.send(self._actions[chosen])
 
     def receive(
         self,

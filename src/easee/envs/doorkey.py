@@ -115,9 +115,11 @@ class DoorKey(MiniGridEnv):  # type: ignore[misc]
     def __deepcopy__(self, memo: dict[int, Any]) -> DoorKey:
         """Copy what can change: the agent, the door, and which cells hold what."""
         twin = copy(self)
+        twin._np_random = deepcopy(self._np_random, memo)
+        if not hasattr(self, "door"):  # before the first reset there is none
+            return twin
         twin.grid, twin.door = copy(self.grid), copy(self.door)
         twin.grid.grid = [twin.door if cell is self.door else cell for cell in self.grid.grid]
-        twin._np_random = deepcopy(self._np_random, memo)
         return twin
 
     @property

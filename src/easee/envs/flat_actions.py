@@ -57,6 +57,10 @@ class FlatActions(gym.ActionWrapper[Any, np.int64, NDArray[np.int64]]):
 
     def action(self, action: np.int64 | int) -> NDArray[np.int64]:
         """Return the choices of all factors."""
+        if not 0 <= action < len(self._actions):
+            raise ArgumentError(
+                f"expected an action from 0 to {len(self._actions) - 1}, found {action!r}"
+            )
         chosen: NDArray[np.int64] = self._actions[action].copy()
         return chosen
 

@@ -14,7 +14,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from easee.errors import ArgumentError
+from easee.errors import ArgumentError, checked_count
 
 State = NDArray[np.int64]
 
@@ -37,14 +37,13 @@ class _Grid(gym.Env[State, np.int64]):
         start: tuple[int, ...] | None = None,
         render_mode: str | None = None,
     ) -> None:
-        width, height = (size, size) if isinstance(size, int) else size
-        if min(width, height) < 1:
-            raise ArgumentError(f"expected a grid of at least 1 x 1, found {width} x {height}")
+        width, height = size if isinstance(size, tuple | list) else (size, size)
+        width, height = checked_count(width, "width"), checked_count(height, "height")
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             raise ArgumentError(
                 f"expected a render_mode of {self.metadata['render_modes']}, found {render_mode!r}"
             )
-        self.size = (int(width), int(height))
+        self.size = (width, height)
         shape = self.size if self.headings == 1 else (*self.size, self.headings)
         self.shape: tuple[int, ...] = shape
         self.observation_space = spaces.MultiDiscrete(list(shape))
@@ -70,7 +69,7 @@ class _Grid(gym.Env[State, np.int64]):
             raise ArgumentError(
                 f"expected an action from 0 to {len(self.action_names) - 1}, found {action!r}"
             )
-        self.state = self.transition(self.state[None], np.array([action]), self.size)[0]
+        self.state = self.transition(self.state[None], np.array([int(action)]), self.size)[0]
         return self.state.copy(), 0.0, False, False, {}
 
     @classmethod

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from easee.errors import ArgumentError, ArgumentTypeError
+from easee.probing.layers import copied
 
 MOST_STATES = 1_000_000
 HARMLESS = (gym.wrappers.OrderEnforcing, gym.wrappers.PassiveEnvChecker)
@@ -73,24 +74,32 @@ def tabulate(env: gym.Env[Any, Any], *, seed: int | None = None) -> Table:
     world = _placeable(env)
     limit = _limit(env)
     n_actions = int(env.action_space.n)  # type: ignore[attr-defined]
+    begun = copied(env)
     states = [np.array(world.state)]
     number = {states[0].tobytes(): 0}
-    rows: list[list[tuple[int, float, bool]]] = []
-    while len(rows) < len(states):
-        row = []
+    rows: dict[int, list[tuple[int, float, bool]]] = {}
+    todo = [0]  # states in which an episode goes on
+    for state in todo:  # grows while it is gone through
+        if state in rows:
+            continue
+        rows[state] = []
         for action in range(n_actions):
-            world.state = states[len(rows)].copy()
+            world.state = states[state].copy()
             _, reward, terminated, _, _ = world.step(action)
             there = np.array(world.state)
-            key = there.tobytes()
-            if key not in number:
-                number[key] = len(states)
+            found = number.setdefault(there.tobytes(), len(states))
+            if found == len(states):
                 states.append(there)
-            row.append((number[key], float(reward), terminated))
-        rows.append(row)
+            rows[state].append((found, float(reward), bool(terminated)))
+            if terminated:  # some environments remember that and refuse to go on
+                world = _placeable(copied(begun))
+            else:
+                todo.append(found)
         if len(states) > MOST_STATES:
             raise ArgumentError(f"this environment has more than {MOST_STATES:,} states: too many")
-    successors, rewards, ends = (np.array([[x[i] for x in row] for row in rows]) for i in range(3))
+    over = [[(i, 0.0, True)] * n_actions for i in range(len(states))]
+    table = [rows.get(i, over[i]) for i in range(len(states))]
+    successors, rewards, ends = (np.array([[x[i] for x in row] for row in table]) for i in range(3))
     return Table(np.array(states), successors.astype(np.int32), rewards, ends, limit)
 
 

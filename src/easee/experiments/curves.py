@@ -59,8 +59,12 @@ def arm_curve(rows: Iterable[Row], arm: str) -> tuple[list[int], list[Estimate]]
 
 def finals(rows: Iterable[Row], arm: str, after: int) -> list[float]:
     """Return every seed's mean reward after a step, in the order of the seeds."""
-    late = (row for row in rows if row.step > after)
-    return [float(np.mean([value for _, value in points])) for points in _runs(late, arm)]
+    return list(_finals(rows, arm, after).values())
+
+
+def _finals(rows: Iterable[Row], arm: str, after: int) -> dict[int, float]:
+    late = _runs((row for row in rows if row.step > after), arm)
+    return {seed: float(np.mean([value for _, value in points])) for seed, points in late.items()}
 
 
 def summary(
@@ -77,17 +81,19 @@ def summary(
         after: from where on rewards count.
         what: the header of the rewards.
     """
-    base = finals(rows, baseline, after)
+    base = _finals(rows, baseline, after)
     lines = [["exploration", "seeds", what, "probability of improvement", "paired difference"]]
     for arm, label in arms.items():
-        found = finals(rows, arm, after)
+        found = _finals(rows, arm, after)
         if found:
             better = difference = "-"
+            both = sorted(found.keys() & base.keys())
             if arm != baseline and base:
-                better = cell(improvement_interval(found, base))
-            if arm != baseline and len(found) == len(base):
-                difference = cell(paired_interval(found, base))
-            values = cell(mean_interval(found))
+                better = cell(improvement_interval(list(found.values()), list(base.values())))
+            if arm != baseline and both:
+                pairs = [found[seed] for seed in both], [base[seed] for seed in both]
+                difference = cell(paired_interval(*pairs))
+            values = cell(mean_interval(list(found.values())))
             lines.append([label, str(len(found)), values, better, difference])
     return lines
 
@@ -108,19 +114,19 @@ def draw_curves(axes: Any, rows: list[Row], arms: Mapping[str, str], *, baseline
         if steps:
             colour = GREY if arm == baseline else next(colours)
             curve(axes, steps, estimates, color=colour, label=label)
-            runs = _runs(rows, arm)
+            runs = _runs(rows, arm).values()
             for points in runs if 1 < len(runs) <= FEW else []:
                 axes.plot(*zip(*points, strict=True), color=colour, linewidth=0.6, alpha=0.6)
     bare(axes)
 
 
-def _runs(rows: Iterable[Row], arm: str) -> list[list[tuple[int, float]]]:
-    """Return the points of each run of an arm."""
+def _runs(rows: Iterable[Row], arm: str) -> dict[int, list[tuple[int, float]]]:
+    """Return the points of each run of an arm, by its seed."""
     by_seed: dict[int, list[tuple[int, float]]] = {}
     for row in rows:
         if row.arm == arm and row.metric == METRIC:
             by_seed.setdefault(row.seed, []).append((row.step, row.value))
-    return [sorted(by_seed[seed]) for seed in sorted(by_seed)]
+    return {seed: sorted(by_seed[seed]) for seed in sorted(by_seed)}
 
 
 def plot_learning(

@@ -98,17 +98,16 @@ class Store:
         }
 
     def _check_meta(self) -> None:
-        try:
-            found = json.loads(self.meta.read_text())
-        except ValueError:
+        found = self._described()
+        if found is None:
             raise ResultsError(
                 f"{self.meta} is damaged: start over with --force, or choose another folder"
-            ) from None
+            )
         expected = json.loads(json.dumps(self._identity()))
         for key, ours, theirs in (
             ("figure", expected["figure"], found.get("figure")),
             ("settings", expected["config"], found.get("config")),
-            ("version of easee", easee.__version__, found.get("versions", {}).get("easee")),
+            ("version of easee", easee.__version__, found["versions"].get("easee")),
         ):
             if ours != theirs:
                 raise ResultsError(
@@ -116,16 +115,24 @@ class Store:
                     f"{theirs!r}. Choose another folder with --out, or start over with --force"
                 )
 
-    def check_settings(self) -> None:
-        """Check that runs that are there are of this figure with these settings."""
-        if not self.meta.exists():
-            return
+    def _described(self) -> dict[str, Any] | None:
+        """Return what `meta.json` says, or None if it is damaged."""
         try:
             found = json.loads(self.meta.read_text())
         except ValueError:
+            return None
+        whole = isinstance(found, dict) and all(
+            isinstance(found.get(key), dict) for key in ("config", "versions")
+        )
+        return found if whole else None
+
+    def check_settings(self) -> None:
+        """Check that runs that are there are of this figure with these settings."""
+        found = self._described() if self.meta.exists() else None
+        if found is None:
             return  # the runs may still be read
         ours = json.loads(json.dumps(self._identity()["config"]))
-        theirs = found.get("config", {})
+        theirs = found["config"]
         other = [key for key in ours if ours[key] != theirs.get(key)]
         if found.get("figure") != self.figure.name or other:
             raise ResultsError(
@@ -168,21 +175,23 @@ class Store:
     def _read(self, parts: list[Path]) -> Results:
         old = _parse(self.table, self.figure.name, header=True)
         new = [_parse(path, self.figure.name) for path in parts]
+        broken = [line for part in new for line in part.problems]
+        new = [part for part in new if not part.problems]
         without = {(row.arm, row.seed) for part in new for row in part.rows}
         without |= _damaged(self.table)
         rows = [row for row in old.rows if (row.arm, row.seed) not in without]
         rows += [row for part in new for row in part.rows]
-        return Results(rows, old.problems + [line for part in new for line in part.problems])
+        return Results(rows, old.problems + broken)
 
     def missing(self, runs: Iterable[Run]) -> list[Run]:
         """Return the runs that are not done yet."""
         done = {(row.arm, row.seed) for row in self.read().rows}
-        # A run may have measured nothing: then its empty file says that it is done.
-        return [
-            run
-            for run in runs
-            if run.key not in done and not (self.parts / _part_name(run)).exists()
-        ]
+        return [run for run in runs if run.key not in done and not self._is_empty(run)]
+
+    def _is_empty(self, run: Run) -> bool:
+        """Tell whether a run is done and measured nothing: then it has an empty file."""
+        part = self.parts / _part_name(run)
+        return part.exists() and not part.stat().st_size
 
     def checkpoint(self, runs: list[Run]) -> Path:
         """Return where to keep how far runs are that are done together, and note which they are."""
@@ -212,7 +221,9 @@ class Store:
     def _tidy(self, done: set[tuple[str, int]]) -> None:
         """Remove checkpoints of runs that are all done; those of other runs stay."""
         for note in self.parts.glob("*.json"):
-            if done.issuperset(map(tuple, json.loads(note.read_text()))):
+            with suppress(ValueError, TypeError):  # a damaged note stays
+                if not done.issuperset(map(tuple, json.loads(note.read_text()))):
+                    continue
                 note.with_suffix(".npz").unlink(missing_ok=True)
                 note.unlink()
         if not any(self.parts.glob("*.npz")):
@@ -271,14 +282,20 @@ def _row(cells: list[str], figure: str) -> Row | None:
 
 
 def _damaged(path: Path) -> set[tuple[str, int]]:
-    """Return the runs that an unreadable line of the table can be seen to belong to."""
+    """Return the runs that an unreadable line of the table may belong to."""
     damaged: set[tuple[str, int]] = set()
     if not path.exists():
         return damaged
     with open(path, newline="", encoding="utf-8", errors="replace") as file:
+        before: tuple[str, int] | None = None
         for cells in list(csv.reader(file))[1:]:
-            if len(cells) >= 3 and _row(cells, cells[0]) is None and cells[2].isdigit():
+            row = _row(cells, cells[0]) if cells else None
+            if row is not None:
+                before = row.arm, row.seed
+            elif len(cells) >= 3 and cells[2].isdigit():
                 damaged.add((cells[1], int(cells[2])))
+            elif before is not None:  # it does not say: then it went on with the run before it
+                damaged.add(before)
     return damaged
 
 

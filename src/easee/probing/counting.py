@@ -9,12 +9,20 @@ from easee.probing.keys import counters
 from easee.probing.probe import Probe
 
 STEPS = 8
+LONG = 500  # steps after which what goes round has come back
 
 
 def find_counters(probe: Probe, rng: np.random.Generator) -> list[str]:
     """Return the fields of the observations that count steps."""
+    if probe.n_actions == 1:  # whatever is done, it is the same
+        return []
+    found = _counters(probe, rng, STEPS)
+    return _counters(probe, rng, LONG) if found else []
+
+
+def _counters(probe: Probe, rng: np.random.Generator, steps: int) -> list[str]:
     start = probe.reset(0)
-    words = [rng.integers(probe.n_actions, size=STEPS).tolist() for _ in range(4)]
+    words = [rng.integers(probe.n_actions, size=steps).tolist() for _ in range(4)]
     walks = [[place.observation for place in probe.walk(start, word)] for word in words]
     shortest = min(len(walk) for walk in walks)
     return counters([walk[:shortest] for walk in walks]) if shortest > 2 else []

@@ -28,6 +28,8 @@ def digest(observation: Any) -> bytes:
 
 
 def _contents(value: Any) -> bytes:
+    if isinstance(value, np.ndarray) and value.ndim == 0:  # a number of NumPy's is that number
+        value = value.item()
     if not isinstance(value, np.ndarray):  # adding 0 makes 0.0 of -0.0, which is equal
         return repr(value + 0.0 if isinstance(value, float) else value).encode()
     if value.dtype.hasobject:

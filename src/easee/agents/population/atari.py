@@ -143,6 +143,8 @@ class AtariPopulation:
             lambda leaf: np.broadcast_to(np.zeros((), leaf.dtype), leaf.shape), self._tree()
         )
         trees, steps = checkpoints.load(path, like, self.about)
+        if not 0 <= int(steps) <= self.total:
+            raise ArgumentError(f"{path} is damaged: it says step {int(steps)} of {self.total}")
         for group in self.groups:
             group.forget()  # or the device would have to hold all twice
         self.steps = int(steps)
@@ -153,7 +155,7 @@ class AtariPopulation:
 def _kind(explorer: BaseExplorer) -> str:
     """Return what tells an explorer from others, as text."""
     state = explorer.state_dict()
-    return " ".join(str(state.get(name, "")) for name in ("kind", "mu", "policy"))
+    return " ".join(str(state.get(name, "")) for name in ("kind", "mu", "policy", "tabu"))
 
 
 class _Program:

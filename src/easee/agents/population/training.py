@@ -176,6 +176,8 @@ class Population:
     def load(self, path: Path) -> None:
         """Go on from a file of the same population."""
         runs, blocks = checkpoints.load(path, (self.runs, np.asarray(self.blocks)), self.about)
+        if not 0 <= int(blocks) <= self.settings.blocks:
+            raise ArgumentError(f"{path} is damaged: it says {int(blocks)} of training's blocks")
         del self.runs  # or the device would have to hold all twice
         self.runs, self.blocks = jax.tree.map(jnp.asarray, runs), int(blocks)
 

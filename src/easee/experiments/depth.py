@@ -99,7 +99,8 @@ def _plot_grid(rows: list[Row], grid: str, folder: Path) -> Path:
         most = min(STATES[grid], EPISODES * STEPS)
         ceiling = most * len(uniform) / sum(uniform)
         axes.axhline(ceiling, color="black", linewidth=1, linestyle=":")
-        axes.text(1, ceiling, f" ceiling: {most:,} states", va="bottom", fontsize=9)
+        what = "states" if most == STATES[grid] else "steps"
+        axes.text(1, ceiling, f" ceiling: {most:,} {what}", va="bottom", fontsize=9)
     axes.set_xscale("log")
     bare(axes)
     axes.set_xticks(DEPTHS, [str(d) for d in DEPTHS])

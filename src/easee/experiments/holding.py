@@ -6,6 +6,7 @@ screen. There the player's own position is compared as well, read from the game'
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from easee.probing.keys import PLAYER, StateOf, minigrid_state, ram_state
 from easee.verification import verify
 
 STATES = 300
+BESIDE = 0.17  # of a line, between two ways to compare
 ARMS: dict[str, dict[str, Any]] = {
     "CardinalGrid": {"prior": "cardinal-grid"},
     "RotationGrid": {"prior": "rotation-grid-complete"},
@@ -93,27 +95,54 @@ def table(rows: list[Row]) -> list[list[str]]:
 
 
 def plot(rows: list[Row], folder: Path) -> list[Path]:
-    """Draw how often each relation holds as a bar."""
+    """Draw how often each relation holds, environment by environment."""
     found = checks(rows)
+    places = _places(found)
     plt = pyplot()
-    height = 0.24 * len(found) + 1
+    height = 0.2 * (max(places.values()) + 1) + 1.4
     figure, axes = plt.subplots(figsize=(9, height), layout="constrained")
-    arms = list(dict.fromkeys(arm for arm, _ in found))
-    for i, ((arm, _), (trials, violations)) in enumerate(found.items()):
-        low, high = interval(violations, trials)
-        held = 1 - violations / trials
-        error = [[held - (1 - high)], [(1 - low) - held]]
-        colour = COLOURS[arms.index(arm) % len(COLOURS)]
-        axes.barh(i, held, xerr=error, color=colour, height=0.7, error_kw={"linewidth": 0.8})
+    kinds = list(dict.fromkeys(arm.partition(", ")[2] for arm, _ in found))
+    for i, kind in enumerate(kinds):
+        chosen = {key: counts for key, counts in found.items() if key[0].partition(", ")[2] == kind}
+        held = [1 - violations / trials for trials, violations in chosen.values()]
+        limits = [interval(violations, trials) for trials, violations in chosen.values()]
+        error = [
+            [x - (1 - high) for x, (_, high) in zip(held, limits, strict=True)],
+            [(1 - low) - x for x, (low, _) in zip(held, limits, strict=True)],
+        ]
+        beside = (-BESIDE, BESIDE)[i % 2] if kind else 0.0  # there are two of a kind
+        lines = [places[arm.partition(", ")[0], relation] + beside for arm, relation in chosen]
+        axes.errorbar(
+            *(held, lines),
+            xerr=error,
+            fmt="o",
+            markersize=5,
+            linewidth=1.4,
+            color=COLOURS[i % len(COLOURS)],
+            label=kind or "observations, which are the state",
+        )
     axes.set_yticks(
-        range(len(found)), [f"{arm}:  {relation}" for arm, relation in found], fontsize=8
+        list(places.values()), [relation or env for env, relation in places], fontsize=8
     )
-    axes.invert_yaxis()
-    axes.set_xlim(0, 1.02)
-    axes.set_xlabel("share of states in which the relation holds")
-    axes.margins(y=0.01)
+    for label, (_, relation) in zip(axes.get_yticklabels(), places, strict=True):
+        label.set_fontweight("normal" if relation else "bold")
+    axes.set_ylim(max(places.values()) + 0.7, -0.7)
+    axes.set_xlim(-0.02, 1.02)
+    axes.set_xlabel("share of states in which the relation holds, 95% intervals")
+    axes.set_title("How often the relations of the paper's priors hold")
+    axes.grid(axis="x", color="#dddddd", linewidth=0.6)
+    axes.legend(frameon=False, fontsize=9, loc="center", bbox_to_anchor=(0.5, 0.8))
     bare(axes)
     return [save(figure, folder / "holding.png")]
+
+
+def _places(found: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    """Return the line of every environment's name, with an empty relation, and of its relations."""
+    by_env: dict[str, dict[str, None]] = {}
+    for arm, relation in found:
+        by_env.setdefault(arm.partition(", ")[0], {})[relation] = None
+    lines = [(env, relation) for env, names in by_env.items() for relation in ("", *names)]
+    return {line: i for i, line in enumerate(lines)}
 
 
 FIGURE = Figure(

@@ -63,7 +63,7 @@ def plot(rows: list[Row], folder: Path) -> list[Path]:
         axes.set_yticks([])
     bar = figure.colorbar(image, ax=panels, shrink=0.8, ticks=[0, 1, 2])
     bar.ax.set_yticklabels(["1 visit", "10", "100"])
-    figure.suptitle(f"Where {EPISODES} episodes of {STEPS} steps went (white: never)")
+    figure.suptitle(f"CardinalGrid: where {EPISODES} episodes of {STEPS} steps went (white: never)")
     return [save(figure, folder / "heatmap.png")]
 
 

@@ -162,19 +162,20 @@ def plot(rows: list[Row], folder: Path) -> list[Path]:
     figure, panels = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
     found = estimates(rows)
     titles = {
-        "coverage": "CardinalGrid, depth 20: states seen in 100 episodes",
-        "doorkey": f"DoorKey, depth 6: mean reward of the last {TAIL} episodes",
+        "coverage": ("CardinalGrid, depth 20", "states seen in 100 episodes"),
+        "doorkey": ("DoorKey, depth 6", f"mean reward of the last {TAIL} episodes"),
     }
-    for axes, (task, title) in zip(panels, titles.items(), strict=True):
+    for axes, (task, (title, what)) in zip(panels, titles.items(), strict=True):
         for colour, name in zip((GREY, *COLOURS), EXPLORERS, strict=False):
             shares = [share for share in SHARES if arm(task, name, share=share) in found]
             values = [found[arm(task, name, share=share)] for share in shares]
             if shares:
                 label = name.replace("easee", "EASEE")
-                curve(axes, range(len(shares)), values, color=colour, marker="o", label=label)
+                curve(axes, shares, values, color=colour, marker="o", label=label)
         bare(axes)
         axes.set_title(title, fontsize=11)
-        axes.set_xticks(range(len(SHARES)), [f"{share:.0%}" for share in SHARES])
+        axes.set_xticks(SHARES, [f"{share:.0%}" for share in SHARES], fontsize=8)
+        axes.set_ylabel(what)
         axes.set_xlabel("share of the cells where actions are exchanged")
         axes.set_ylim(bottom=0)
     panels[0].legend(frameon=False)

@@ -146,7 +146,8 @@ def _read(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
         raise PolicyFileError(
             f"{name} is damaged or cut short ({error}): compile and save the policy again"
         ) from error
-    _check_contents(data, name)
+    _check_shapes(data, name)
+    _check_sense(data, name)
     return data
 
 
@@ -171,8 +172,8 @@ def _check_header(header: dict[str, Any], name: str) -> None:
         )
 
 
-def _check_contents(data: dict[str, NDArray[Any]], name: str) -> None:
-    """Make sure that the arrays are those of a policy: kinds, shapes, and what they say."""
+def _check_shapes(data: dict[str, NDArray[Any]], name: str) -> None:
+    """Make sure that the arrays have the kinds and shapes of a policy's."""
     n, k = data["depths"].size, data["actions"].size
     expected: dict[str, tuple[tuple[int, ...], str]] = {
         "actions": ((k,), "U"),
@@ -191,7 +192,13 @@ def _check_contents(data: dict[str, NDArray[Any]], name: str) -> None:
                 f"{name} contradicts itself: expected {key} of shape {shape}, "
                 f"found {data[key].dtype} of shape {data[key].shape}"
             )
+
+
+def _check_sense(data: dict[str, NDArray[Any]], name: str) -> None:
+    """Make sure that arrays of a policy's shapes say something that can be."""
     depths, successors = data["depths"], data["successors"]
+    entropy, bound, gap = data["certificate"]
+    n = depths.size
     wrong = {
         "depths that do not rise from 0": n == 0 or depths[0] != 0 or (np.diff(depths) < 0).any(),
         "a depth that its nodes exceed": n == 0 or not depths.max() <= data["depth"] <= MOST_DEPTH,
@@ -203,9 +210,8 @@ def _check_contents(data: dict[str, NDArray[Any]], name: str) -> None:
         "numbers that are not finite": not all(
             np.isfinite(data[key]).all() for key in ("probabilities", "visits", "certificate")
         ),
+        "a certificate that cannot be": gap < 0 or entropy > bound + ROUNDING,
     }
-    entropy, bound, gap = data["certificate"]
-    wrong["a certificate that cannot be"] = gap < 0 or entropy > bound + ROUNDING
     for what, found in wrong.items():
         if found:
             raise PolicyFileError(f"{name} contradicts itself: it has {what}")

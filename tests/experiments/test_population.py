@@ -25,6 +25,22 @@ def run(folder, **options):
     return run_missing(CATCHER, folder, **({"seeds": 2, "backend": "population"} | options))
 
 
+def interrupt(monkeypatch, step, folder, **options):
+    """Run with checkpoints all the time, and stop at a step."""
+    monkeypatch.setattr(population, "PAUSE", 0.0)
+    monkeypatch.setattr(population, "WORTH", 0.0)
+    advance = Population.advance
+
+    def stop(self, steps=None):
+        if self.steps >= step:
+            raise KeyboardInterrupt
+        return advance(self, 100)
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(Population, "advance", stop)
+        run(folder, **options)
+
+
 def test_all_runs_are_done_as_one_program(tmp_path, monkeypatch):
     made = []
     make = population.make_population
@@ -43,18 +59,8 @@ def test_all_runs_are_done_as_one_program(tmp_path, monkeypatch):
 
 def test_an_interrupted_population_goes_on_where_it_was(tmp_path, monkeypatch):
     run(tmp_path / "whole")
-    monkeypatch.setattr(population, "PAUSE", 0.0)
-    monkeypatch.setattr(population, "WORTH", 0.0)
     advance = Population.advance
-
-    def stop(self, steps=None):
-        if self.steps >= 300:
-            raise KeyboardInterrupt
-        return advance(self, 100)
-
-    monkeypatch.setattr(Population, "advance", stop)
-    with pytest.raises(KeyboardInterrupt):
-        run(tmp_path / "cut")
+    interrupt(monkeypatch, 300, tmp_path / "cut")
     shown = Store(CATCHER, tmp_path / "cut").shown()
     assert {row.arm for row in shown} == {"uniform", "easee", "zeta"}
     assert 200 <= max(row.step for row in shown) <= 306
@@ -97,19 +103,7 @@ def test_a_checkpoint_of_other_runs_stays(tmp_path):
 
 
 def test_a_checkpoint_goes_when_its_runs_are_done(tmp_path, monkeypatch):
-    monkeypatch.setattr(population, "PAUSE", 0.0)
-    monkeypatch.setattr(population, "WORTH", 0.0)
-    advance = Population.advance
-
-    def stop(self, steps=None):
-        if self.steps >= 200:
-            raise KeyboardInterrupt
-        return advance(self, 100)
-
-    monkeypatch.setattr(Population, "advance", stop)
-    with pytest.raises(KeyboardInterrupt):
-        run(tmp_path, seeds=1, arms=["uniform"])
-    monkeypatch.setattr(Population, "advance", advance)
+    interrupt(monkeypatch, 200, tmp_path, seeds=1, arms=["uniform"])
     run(tmp_path, seeds=1)  # other runs together, that one among them
     assert sorted(path.name for path in tmp_path.iterdir()) == ["meta.json", "runs.csv"]
 

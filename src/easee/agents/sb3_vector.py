@@ -132,13 +132,10 @@ def _of_one(info: dict[str, Any], env: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in info.items():
         mask = info.get(f"_{key}")
-        if key.startswith("_") or key in ("final_obs", "final_info"):
-            continue
-        if mask is None or not mask[env]:
+        if mask is None or not mask[env] or key in ("final_obs", "final_info"):
             continue
         if isinstance(value, dict):
-            known = {k: v for k, v in value.items() if not k.startswith("_")}
-            found[key] = {k: _plain(v[env]) for k, v in known.items()}
+            found[key] = {k: _plain(v[env]) for k, v in value.items() if not k.startswith("_")}
         else:
             found[key] = _plain(value[env])
     return found

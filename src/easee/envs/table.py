@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from easee.errors import ArgumentError, ArgumentTypeError
 from easee.probing.layers import copied
 
+Outcome = tuple[int, float, bool]  # the next state, the reward, whether the episode ends
+
 MOST_STATES = 1_000_000
 HARMLESS = (gym.wrappers.OrderEnforcing, gym.wrappers.PassiveEnvChecker)
 
@@ -62,8 +64,8 @@ def tabulate(env: gym.Env[Any, Any], *, seed: int | None = None) -> Table:
     """Try every action in every state that can be reached from the start.
 
     Args:
-        env: a deterministic environment with a `state` that can be set, a start that `reset`
-            always returns to, and a limit of steps.
+        env: a deterministic environment that can be copied, with a `state` that can be set and a
+            start that `reset` always returns to. Agents need a limit of steps or an end.
         seed: of the reset that fixes the start (in DoorKey, the layout).
 
     >>> from easee.envs.grids import RotationGrid
@@ -71,19 +73,27 @@ def tabulate(env: gym.Env[Any, Any], *, seed: int | None = None) -> Table:
     100
     """
     env.reset(seed=seed)
-    world = _placeable(env)
-    limit = _limit(env)
-    n_actions = int(env.action_space.n)  # type: ignore[attr-defined]
-    begun = copied(env)
+    _placeable(env)
+    states, rows = _explored(env)
+    for i in range(len(states)):  # where an episode is over
+        rows.setdefault(i, [(i, 0.0, True)] * len(rows[0]))
+    columns = ([[x[i] for x in rows[state]] for state in range(len(states))] for i in range(3))
+    successors, rewards, ends = map(np.array, columns)
+    return Table(np.array(states), successors.astype(np.int32), rewards, ends, _limit(env))
+
+
+def _explored(env: gym.Env[Any, Any]) -> tuple[list[NDArray[np.int64]], dict[int, list[Outcome]]]:
+    """Return all states, and what every action does in those where an episode goes on."""
+    begun, world = copied(env), _placeable(env)
     states = [np.array(world.state)]
     number = {states[0].tobytes(): 0}
-    rows: dict[int, list[tuple[int, float, bool]]] = {}
-    todo = [0]  # states in which an episode goes on
+    rows: dict[int, list[Outcome]] = {}
+    todo = [0]
     for state in todo:  # grows while it is gone through
         if state in rows:
             continue
         rows[state] = []
-        for action in range(n_actions):
+        for action in range(int(env.action_space.n)):  # type: ignore[attr-defined]
             world.state = states[state].copy()
             _, reward, terminated, _, _ = world.step(action)
             there = np.array(world.state)
@@ -97,10 +107,7 @@ def tabulate(env: gym.Env[Any, Any], *, seed: int | None = None) -> Table:
                 todo.append(found)
         if len(states) > MOST_STATES:
             raise ArgumentError(f"this environment has more than {MOST_STATES:,} states: too many")
-    over = [[(i, 0.0, True)] * n_actions for i in range(len(states))]
-    table = [rows.get(i, over[i]) for i in range(len(states))]
-    successors, rewards, ends = (np.array([[x[i] for x in row] for row in table]) for i in range(3))
-    return Table(np.array(states), successors.astype(np.int32), rewards, ends, limit)
+    return states, rows
 
 
 def _placeable(env: gym.Env[Any, Any]) -> Placeable:

@@ -99,34 +99,19 @@ def plot(rows: list[Row], folder: Path) -> list[Path]:
     found = checks(rows)
     places = _places(found)
     plt = pyplot()
-    height = 0.2 * (max(places.values()) + 1) + 1.4
+    height = 0.2 * len(places) + 1.4
     figure, axes = plt.subplots(figsize=(9, height), layout="constrained")
-    kinds = list(dict.fromkeys(arm.partition(", ")[2] for arm, _ in found))
-    for i, kind in enumerate(kinds):
-        chosen = {key: counts for key, counts in found.items() if key[0].partition(", ")[2] == kind}
-        held = [1 - violations / trials for trials, violations in chosen.values()]
-        limits = [interval(violations, trials) for trials, violations in chosen.values()]
-        error = [
-            [x - (1 - high) for x, (_, high) in zip(held, limits, strict=True)],
-            [(1 - low) - x for x, (low, _) in zip(held, limits, strict=True)],
-        ]
+    for i, kind in enumerate(dict.fromkeys(_split(arm)[1] for arm, _ in found)):
+        chosen = {key: counts for key, counts in found.items() if _split(key[0])[1] == kind}
         beside = (-BESIDE, BESIDE)[i % 2] if kind else 0.0  # there are two of a kind
-        lines = [places[arm.partition(", ")[0], relation] + beside for arm, relation in chosen]
-        axes.errorbar(
-            *(held, lines),
-            xerr=error,
-            fmt="o",
-            markersize=5,
-            linewidth=1.4,
-            color=COLOURS[i % len(COLOURS)],
-            label=kind or "observations, which are the state",
-        )
-    axes.set_yticks(
-        list(places.values()), [relation or env for env, relation in places], fontsize=8
-    )
-    for label, (_, relation) in zip(axes.get_yticklabels(), places, strict=True):
-        label.set_fontweight("normal" if relation else "bold")
-    axes.set_ylim(max(places.values()) + 0.7, -0.7)
+        lines = [places[_split(arm)[0], relation] + beside for arm, relation in chosen]
+        label = kind or "observations, which are the state"
+        _draw(axes, lines, list(chosen.values()), color=COLOURS[i], label=label)
+    names = [relation or env for env, relation in places]
+    axes.set_yticks(range(len(names)), names, fontsize=8)
+    for text, (_, relation) in zip(axes.get_yticklabels(), places, strict=True):
+        text.set_fontweight("normal" if relation else "bold")
+    axes.set_ylim(len(names) - 0.3, -0.7)
     axes.set_xlim(-0.02, 1.02)
     axes.set_xlabel("share of states in which the relation holds, 95% intervals")
     axes.set_title("How often the relations of the paper's priors hold")
@@ -136,13 +121,28 @@ def plot(rows: list[Row], folder: Path) -> list[Path]:
     return [save(figure, folder / "holding.png")]
 
 
+def _split(arm: str) -> tuple[str, str]:
+    """Return the environment of an arm, and what is special about it."""
+    env, _, kind = arm.partition(", ")
+    return env, kind
+
+
 def _places(found: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
     """Return the line of every environment's name, with an empty relation, and of its relations."""
     by_env: dict[str, dict[str, None]] = {}
     for arm, relation in found:
-        by_env.setdefault(arm.partition(", ")[0], {})[relation] = None
+        by_env.setdefault(_split(arm)[0], {})[relation] = None
     lines = [(env, relation) for env, names in by_env.items() for relation in ("", *names)]
     return {line: i for i, line in enumerate(lines)}
+
+
+def _draw(axes: Any, lines: list[float], counts: list[tuple[int, int]], **style: Any) -> None:
+    """Draw the share of trials without a violation on each line, with its interval."""
+    held = [1 - violations / trials for trials, violations in counts]
+    limits = [interval(violations, trials) for trials, violations in counts]
+    below = [x - (1 - high) for x, (_, high) in zip(held, limits, strict=True)]
+    above = [(1 - low) - x for x, (low, _) in zip(held, limits, strict=True)]
+    axes.errorbar(held, lines, xerr=[below, above], fmt="o", markersize=5, linewidth=1.4, **style)
 
 
 FIGURE = Figure(

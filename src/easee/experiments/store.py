@@ -99,21 +99,24 @@ class Store:
 
     def _check_meta(self) -> None:
         found = self._described()
+        way_out = "choose another folder with --out, or start over with --force"
         if found is None:
+            raise ResultsError(f"{self.meta} is damaged: {way_out}")
+        self._check_same(found, way_out)
+        version = found["versions"].get("easee")
+        if version != easee.__version__:
             raise ResultsError(
-                f"{self.meta} is damaged: start over with --force, or choose another folder"
+                f"{self.folder} holds runs of another version of easee: expected "
+                f"{easee.__version__!r}, found {version!r}: {way_out}"
             )
-        expected = json.loads(json.dumps(self._identity()))
-        for key, ours, theirs in (
-            ("figure", expected["figure"], found.get("figure")),
-            ("settings", expected["config"], found.get("config")),
-            ("version of easee", easee.__version__, found["versions"].get("easee")),
-        ):
-            if ours != theirs:
-                raise ResultsError(
-                    f"{self.folder} holds runs of another {key}: expected {ours!r}, found "
-                    f"{theirs!r}. Choose another folder with --out, or start over with --force"
-                )
+
+    def check_settings(self) -> None:
+        """Check that runs that are there are of this figure with these settings."""
+        found = self._described() if self.meta.exists() else None
+        if found is not None:  # else the runs may still be read
+            self._check_same(
+                found, "give the options of their run, such as --backend population or --steps"
+            )
 
     def _described(self) -> dict[str, Any] | None:
         """Return what `meta.json` says, or None if it is damaged."""
@@ -126,22 +129,20 @@ class Store:
         )
         return found if whole else None
 
-    def check_settings(self) -> None:
-        """Check that runs that are there are of this figure with these settings."""
-        found = self._described() if self.meta.exists() else None
-        if found is None:
-            return  # the runs may still be read
-        ours = json.loads(json.dumps(self._identity()["config"]))
-        theirs = found["config"]
-        other = [key for key in ours if ours[key] != theirs.get(key)]
-        if found.get("figure") != self.figure.name or other:
+    def _check_same(self, found: dict[str, Any], way_out: str) -> None:
+        """Check that a description is of this figure with these settings."""
+        if found.get("figure") != self.figure.name:
             raise ResultsError(
-                f"{self.folder} holds runs of {found.get('figure')!r} with "
-                f"{', '.join(f'{key}={theirs.get(key)!r}' for key in other) or 'other settings'}, "
-                f"expected {self.figure.name!r} with "
-                f"{', '.join(f'{key}={ours[key]!r}' for key in other) or 'these'}: give the "
-                "options that they were run with, such as --backend population or --steps"
+                f"{self.folder} holds runs of another figure: expected {self.figure.name!r}, "
+                f"found {found.get('figure')!r}: {way_out}"
             )
+        ours, theirs = json.loads(json.dumps(dict(self.figure.config))), found["config"]
+        for key in ours | theirs:
+            if ours.get(key) != theirs.get(key):
+                raise ResultsError(
+                    f"{self.folder} holds runs of another {key}: expected {ours.get(key)!r}, "
+                    f"found {theirs.get(key)!r}: {way_out}"
+                )
 
     # --- runs ---------------------------------------------------------------------------------
 

@@ -49,12 +49,17 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Keep other processes that ask for the same file out, where the system can do that."""
-    with open(path, "rb") as file:
-        if fcntl is not None:
-            fcntl.flock(file, fcntl.LOCK_EX)
+def locked(folder: Path) -> Iterator[None]:
+    """Keep other processes that ask for the same folder out, where the system can do that."""
+    if fcntl is None:
         yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:

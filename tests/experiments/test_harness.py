@@ -40,6 +40,14 @@ def test_rows_are_long_form_with_meta(tmp_path):
     assert not (tmp_path / "parts").exists()
 
 
+def test_every_command_that_did_runs_is_noted_once(tmp_path, monkeypatch):
+    for arguments, seeds in (("a", 1), ("a", 1), ("b", 1), ("b --seeds 2", 2), ("a", 2)):
+        monkeypatch.setattr(sys, "argv", ["easee", *arguments.split()])
+        run(tmp_path, seeds=seeds)
+    meta = json.loads((tmp_path / "meta.json").read_text())
+    assert meta["command"] == "easee a && easee b --seeds 2"
+
+
 def test_processes_change_nothing(tmp_path):
     run(tmp_path / "one")
     run(tmp_path / "two", jobs=2)
@@ -132,7 +140,7 @@ def test_a_damaged_part_and_a_cut_line_are_done_again(tmp_path):
     run(tmp_path / "whole")
     good = (tmp_path / "whole/runs.csv").read_bytes()
     store = Store(FIG3, tmp_path / "cut")
-    store.open("easee run fig3")
+    store.open()
     todo = [r for r in FIG3.runs(2) if r.arm in ARMS]
     for one in todo:
         store.add(one, FIG3.rows(one, FIG3.measure(one)))

@@ -110,7 +110,7 @@ def test_a_checkpoint_goes_when_its_runs_are_done(tmp_path, monkeypatch):
 
 def test_stopped_while_handing_over_nothing_is_lost(tmp_path):
     store = Store(CATCHER, tmp_path)
-    store.open("easee run")
+    store.open()
     runs = CATCHER.runs(1)
     for _ in population.do_together(runs, store):
         break

@@ -23,6 +23,6 @@ def _figure(task: Task, title: str, *, steps: int, seeds: int) -> Figure:
 
 FIGURES = [
     _figure(FREEWAY, "Figure 4c: DQN on Freeway", steps=500_000, seeds=5),
-    _figure(BOXING, "Figure 7a: DQN on Boxing", steps=300_000, seeds=3),
-    _figure(CARNIVAL, "Figure 7b: DQN on Carnival", steps=300_000, seeds=3),
+    _figure(BOXING, "Figure 7a: DQN on Boxing", steps=300_000, seeds=5),
+    _figure(CARNIVAL, "Figure 7b: DQN on Carnival", steps=300_000, seeds=5),
 ]

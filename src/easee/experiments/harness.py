@@ -75,11 +75,12 @@ def run_missing(
         check_population(runs)
     console = console or Console(quiet=True)
     store = Store(figure, folder)
-    store.open(" ".join(["easee", *sys.argv[1:]]), force=force)
+    store.open(force=force)
     for problem in store.read().problems:
         console.print(f"skipped {problem}", highlight=False, markup=False, soft_wrap=True)
     todo = store.missing(runs)
     if todo:
+        store.note(" ".join(["easee", *sys.argv[1:]]))
         done: Iterable[Done]
         if backend == "population":
             assert figure.together is not None

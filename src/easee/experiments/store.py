@@ -29,6 +29,8 @@ from easee.errors import EaseeError
 from easee.experiments.runs import Figure, Row, Run
 from easee.files import locked, replacing
 
+AND_THEN = " && "  # between the commands that did the runs of a folder
+
 
 class ResultsError(EaseeError, ValueError):
     """A folder of results is not what was expected."""
@@ -63,7 +65,7 @@ class Store:
         self.parts = folder / "parts"
         self.partial = folder / "partial.csv"
 
-    def open(self, command: str, *, force: bool = False) -> None:
+    def open(self, *, force: bool = False) -> None:
         """Make the folder ready: an empty one, or one with runs of the same figure and version.
 
         Raises:
@@ -81,9 +83,20 @@ class Store:
                 "choose another folder with --out, or start over with --force"
             )
         if not self.meta.exists():
-            with replacing(self.meta) as file:
-                file.write(json.dumps(self._identity() | {"command": command}, indent=1).encode())
+            self._describe(self._identity())
         self.parts.mkdir(parents=True, exist_ok=True)
+
+    def note(self, command: str) -> None:
+        """Write down which command does runs; another one before it stays, and comes first."""
+        with locked(self.folder):
+            found = self._described() or self._identity()
+            before = found["command"].split(AND_THEN) if "command" in found else []
+            if command not in before:
+                self._describe(found | {"command": AND_THEN.join([*before, command])})
+
+    def _describe(self, what: dict[str, Any]) -> None:
+        with replacing(self.meta) as file:
+            file.write(json.dumps(what, indent=1).encode())
 
     def _identity(self) -> dict[str, Any]:
         return {
@@ -203,7 +216,7 @@ class Store:
 
     def gather(self, runs: Iterable[Run]) -> list[Row]:
         """Put `runs.csv` together, in the order of the runs, and return its rows."""
-        with locked(self.meta):  # another process may be gathering the same folder
+        with locked(self.folder):  # another process may be gathering the same folder
             by_run: dict[tuple[str, int], list[Row]] = {}
             finished = self._finished()
             for row in self._read(finished).rows:

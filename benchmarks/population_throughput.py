@@ -141,8 +141,11 @@ def _outputs() -> int:
     return count
 
 
-def sb3(steps: int = 1000) -> float:
-    """Return the steps per second of Stable-Baselines3's DQN, on the same device if it can."""
+def sb3(steps: int = 1000, times: int = 3) -> float:
+    """Return the steps per second of Stable-Baselines3's DQN, on the same device if it can.
+
+    Of several stretches the fastest counts: what else the machine does is not its fault.
+    """
     import torch
 
     from easee.agents.sb3 import DQN
@@ -153,9 +156,12 @@ def sb3(steps: int = 1000) -> float:
     options = arguments(CATCHER, 300_000) | {"learning_starts": 100}
     model = DQN(env=Env(), seed=0, device=device, **options)
     model.learn(300)
-    began = time.perf_counter()
-    model.learn(steps, reset_num_timesteps=False)
-    return steps / (time.perf_counter() - began)
+    rates = []
+    for _ in range(times):
+        began = time.perf_counter()
+        model.learn(steps, reset_num_timesteps=False)
+        rates.append(steps / (time.perf_counter() - began))
+    return max(rates)
 
 
 def main() -> None:

@@ -147,8 +147,8 @@ def test_populations_have_their_own_size_and_folder():
     for name, seeds, steps in (
         ("catcher", 20, 300_000),
         ("freeway", 5, 500_000),
-        ("boxing", 3, 300_000),
-        ("carnival", 3, 300_000),
+        ("boxing", 5, 300_000),
+        ("carnival", 5, 300_000),
     ):
         figure = FIGURES[name].for_backend("population")
         assert (figure.seeds, figure.steps, figure.folder) == (seeds, steps, name)

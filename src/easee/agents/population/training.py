@@ -293,7 +293,7 @@ def _block(fixed: Constants, run: Run, tables: Tables, key: Array, first: Array)
     # Weights have been the same since `first`, so it makes no difference when they are copied.
     now = learner.renewed(settings, run.learner, first, last)
     if learns:
-        draws = jax.random.fold_in(jax.random.fold_in(key, last), 1)
+        draws = jax.random.fold_in(jax.random.fold_in(key, last), 2)  # 0 and 1 are that step's own
         for i in range(settings.gradient_steps):
             chosen = jax.random.fold_in(draws, i)
             batch = run.replay.sample(chosen, last, settings.batch_size, world)

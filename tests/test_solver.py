@@ -88,6 +88,23 @@ def test_random_weights_and_interest_are_certified(omega, depth, data):
     assert_certified(policy, weights, interest)
 
 
+@pytest.mark.parametrize("decay", [0.3, 0.5, 0.7, 2.0])
+def test_weights_that_fade_or_grow_are_certified(decay):
+    graph = unroll(priors.get("rotation-grid-complete"), 40)
+    weights = decay ** np.arange(40)
+    assert_certified(balance(graph, weights=weights), weights)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_light_layers_between_heavy_ones_are_certified(seed):
+    # There the optimum visits some nodes less often than there are numbers for.
+    graph = unroll(priors.get("rotation-grid-complete"), 30)
+    weights = np.random.default_rng(seed).random(30) ** 3 + 1e-6
+    policy = balance(graph, weights=weights)
+    assert_certified(policy, weights)
+    assert (policy.visits > 0).all()
+
+
 def node_weight_exists(graph, weights, interest):
     try:
         return node_weights(graph, weights, interest).any()

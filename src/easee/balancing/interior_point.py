@@ -5,9 +5,9 @@ lies ahead, and L, the worth of arriving. At the optimum
 
     L(v) = U(v) - omega(v) (log p(v) + 1),    S = U(tail) - L(head) >= 0,    F S = 0.
 
-The method keeps the flow feasible and follows F S = mu F0 as mu goes to 0. F0 is the flow that it
+The method keeps the flow feasible and follows F S = mu F0 S0 as mu goes to 0. F0 is the flow that it
 starts from: with that weight in the barrier, nodes visited once in a million paths count as much as
-those near the root. Eliminating everything but U leaves one sparse positive definite system over
+those near the root. S0 is what is at stake, so that layers of little weight count as much as others. Eliminating everything but U leaves one sparse positive definite system over
 the inner nodes in each iteration.
 """
 
@@ -37,7 +37,7 @@ class Iterate:
         value: float (n,), U; zero at the ends.
         arrival: float (n,), L.
         visits: float (n,), what the flow brings to each node.
-        reference: float (m,), the flow F0.
+        reference: float (m,), F0 S0.
     """
 
     flow: Floats
@@ -49,7 +49,7 @@ class Iterate:
 
     @property
     def mu(self) -> float:
-        """How far along the path: F S is about mu F0."""
+        """How far along the path: F S is about mu F0 S0."""
         return dot(self.flow, self.slack) / float(self.reference.sum())
 
     def tight(self, net: Network, before: Iterate) -> NDArray[np.bool_]:
@@ -158,7 +158,20 @@ def _start(net: Network) -> Iterate:
     visits = arriving(net, flow)
     reward = marginal(net, visits)
     value = best_values(net, reward)
-    return Iterate(flow, np.ones(len(flow)), value, value + reward, visits, flow)
+    slack = _stakes(net)
+    return Iterate(flow, slack, value, value + reward, visits, flow * slack)
+
+
+def _stakes(net: Network) -> Floats:
+    """Return the scale of the slack of each edge, (m,): how much weight lies ahead of its tail.
+
+    Where only some nodes of a layer count, that says nothing of what an edge is worth.
+    """
+    if not (net.omega[1:] > 0).all():
+        return np.ones(len(net.tails))
+    ahead = best_values(net, net.omega)
+    scale: Floats = (ahead / ahead[0])[net.tails]
+    return scale
 
 
 @dataclass(frozen=True, eq=False)

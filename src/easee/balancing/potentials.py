@@ -28,6 +28,10 @@ from easee.flow import Network, marginal
 Ids = NDArray[np.int64]
 
 MOST_STEPS = 40
+# Between heavy layers a light one would like to have some visits once in e^100000 paths, which is
+# no number. As many as are one cost nothing: nobody would rather take a path through there.
+LOG_VISITS = (-460.0, 100.0)
+NOTHING = -50.0  # the logarithm of visits that do not matter
 PRECISION = 1e-14  # of the mass in a group, relative to what flows through it
 ACCEPTABLE = 1e-3  # where rounding stops Newton's method short of that; the gap will tell
 
@@ -79,15 +83,22 @@ def tie(net: Network, tight: NDArray[np.bool_], guess: Floats) -> Tied | None:
         # The potentials that fit the guess best, by least squares.
         fit = marginal(net, guess)[nodes] * mass / omega
         potential = system.solve(mass / omega, system.divergence(fit))
+        # Where omega is small, visits have more digits than the potentials that they follow from:
+        # they are kept as logarithms of their own, and changed by differences alone.
+        density = -system.drop(potential) / omega - 1.0
         for _ in range(MOST_STEPS):
-            mass = sizes * np.exp(np.minimum(-system.drop(potential) / omega - 1.0, 100.0))
+            mass = sizes * np.exp(np.clip(density, *LOG_VISITS))
             excess = system.divergence(mass) - system.supply
             before, error = error, system.error(excess, mass)
             if error <= PRECISION or (before < ACCEPTABLE and before <= 2 * error):
                 break
             step = system.solve(mass / omega, excess)
-            # exp is far from linear: no visit may change by more than a factor e^2 in a step.
-            potential += step * min(1.0, 2.0 / np.abs(system.drop(step) / omega).max())
+            change = system.drop(step) / omega
+            # exp is far from linear: no visit that matters may change by more than a factor e^2.
+            seen = np.maximum(density, NOTHING) - np.maximum(density - change, NOTHING)
+            length = min(1.0, 2.0 / np.abs(seen).max())
+            potential += length * step
+            density -= length * change
     except SingularError:
         return None
     if not error <= ACCEPTABLE:
@@ -102,11 +113,7 @@ def tie(net: Network, tight: NDArray[np.bool_], guess: Floats) -> Tied | None:
 
 
 def _conserve(net: Network, system: _Groups, visits: Floats) -> None:
-    """Make what arrives in each group exactly what goes on, layer by layer.
-
-    Potentials have so many digits, and where omega is small it takes them all: visits are
-    exp(difference / omega). What is scaled away here matters as little as omega does.
-    """
+    """Make what arrives in each group exactly what goes on, layer by layer."""
     arrival, value = system.labels[: net.n_nodes], system.labels[net.n_nodes : 2 * net.n_nodes]
     for stage in net.walk:
         groups = arrival[stage.ahead]
@@ -127,11 +134,6 @@ class _Groups:
         self.count = count  # without the ground
         self.arrival = labels[nodes]
         self.value = labels[nodes + net.n_nodes]
-        omega = net.omega[nodes]
-        weight = np.zeros(count + 1)
-        for groups in (self.arrival, self.value):
-            np.maximum.at(weight, groups, omega)
-        self.importance = np.minimum(1.0, weight[:count] / np.median(omega))
         self.supply = np.zeros(count)
         root = labels[net.n_nodes]
         if root < count:
@@ -150,12 +152,9 @@ class _Groups:
         return (into - onward)[: self.count]
 
     def error(self, excess: Floats, mass: Floats) -> float:
-        """Return the largest excess relative to the mass that flows through its group.
-
-        Groups of little weight count less: their visits have fewer digits and need fewer.
-        """
+        """Return the largest excess relative to the mass that flows through its group, if any."""
         through = sum_at(self.arrival, mass, self.count + 1)[: self.count]
-        relative = self.importance * np.abs(excess) / np.maximum(through, 1e-300)
+        relative = np.abs(excess) / np.maximum(through, 1e-100)
         return float(np.max(relative, initial=0.0))
 
     @cached_property

@@ -274,3 +274,88 @@ def test_dollars_in_names_are_drawn_as_they_are(tmp_path):
 
     omega = easee.commute("$x", "$\\frac{") | easee.commute("日", "本")
     draw.draw_graph(easee.compile(omega, 2), tmp_path / "graph.png")
+
+
+def test_rows_of_nodes_that_are_never_reached_may_be_empty():
+    graph = unroll(easee.commute("a", "b"), 2)
+    table = np.zeros(graph.successors.shape)
+    table[0, 0] = 1.0
+    table[graph.node("a")] = 0.5
+    assert easee.duality_gap(graph, table, weights=[0, 1]) == pytest.approx(np.log(3 / 2))
+    only_ab = interest(graph, [graph.node("a b")])
+    assert 0 < easee.duality_gap(graph, table, interest=only_ab) < 1
+    table[0] = 0.5  # now b is reached, and has no way on
+    with pytest.raises(easee.ArgumentError, match="sum to 1, found 0 at node 2"):
+        easee.duality_gap(graph, table)
+
+
+def test_names_of_numpy_are_plain_text():
+    omega = Equivalences(np.array(["a", "b"]), [(np.array(["a", "b"]), "b a")])
+    assert repr(omega) == repr(Equivalences(["a", "b"], ["a b ~ b a"]))
+    assert all(type(name) is str for name in (*omega.actions, *omega.pairs[0][0]))
+
+
+@pytest.mark.parametrize("depth", [5, 9, 12])
+def test_the_most_nodes_are_those_of_the_graph(depth):
+    prior = priors.get("rotation-grid-complete")  # by closure: nodes merge late
+    sizes = np.cumsum(unroll(prior, depth).layer_sizes)
+    assert len(unroll(prior, depth, max_nodes=int(sizes[-1]))) == sizes[-1]
+    with pytest.raises(easee.GraphTooLargeError, match=rf"depth {depth - 1} fits \({sizes[-2]} "):
+        unroll(prior, depth, max_nodes=int(sizes[-1]) - 1)
+    with pytest.raises(easee.GraphTooLargeError, match="no depth fits"):
+        unroll(prior, depth, max_nodes=3)
+
+
+@pytest.mark.parametrize(("nodes", "lengths"), [([24], [2]), ([1], [0])])
+def test_states_that_cannot_be_are_refused(nodes, lengths):
+    explorer = Explorer(easee.compile(priors.get("cardinal-grid"), 3), seed=0)
+    state = explorer.state_dict() | {"nodes": np.array(nodes), "lengths": np.array(lengths)}
+    with pytest.raises(easee.ArgumentError, match="have a way on and are no deeper"):
+        explorer.load_state_dict(state)
+    assert explorer.nodes == [0]
+
+
+@pytest.mark.parametrize("kind", ["easee", "zeta", "tabu"])
+def test_environments_to_reset_are_not_taken_for_numbers(kind):
+    omega = easee.commute("a", "b")
+    explorer = {
+        "easee": lambda: Explorer(easee.compile(omega, 3), n_envs=2),
+        "zeta": lambda: easee.ZetaExplorer(2, n_envs=2),
+        "tabu": lambda: easee.TabuExplorer(omega, n_envs=2),
+    }[kind]()
+    explorer.reset([True, False])
+    with pytest.raises(easee.ArgumentTypeError, match="as booleans"):
+        explorer.reset([0, 1])
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda p: pickle.loads(pickle.dumps(p))])
+def test_copies_are_immutable_too(again):
+    policy = easee.compile(easee.commute("a", "b"), 3)
+    assert policy.graph.forward.any()  # computed once and kept
+    twin = again(policy)
+    for array in (twin.probabilities, twin.visits, twin.graph.successors, twin.graph.forward):
+        assert not array.flags.writeable
+    np.testing.assert_array_equal(twin.probabilities, policy.probabilities)
+
+
+def test_a_policy_leaves_the_arrays_of_its_maker_alone():
+    policy = easee.compile(easee.commute("a", "b"), 2)
+    table = policy.probabilities.copy()
+    easee.ExplorationPolicy(policy.graph, table, policy.visits, 0.0, 0.0, 0.0)
+    assert table.flags.writeable
+
+
+@pytest.mark.parametrize("name", priors.names())
+@pytest.mark.parametrize("depth", [1, 3, 4])
+def test_entropy_is_never_above_its_bound(name, depth):
+    policy = easee.compile(priors.get(name), min(depth, 2) if name == "boxing" else depth)
+    assert policy.entropy <= policy.bound
+
+
+def test_environments_are_there_with_the_package():
+    code = (
+        "import easee, gymnasium; print(gymnasium.make('easee/RotationGrid-v0').unwrapped); "
+        "print(easee.envs.DoorKey.__name__)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "RotationGrid" in done.stdout and "DoorKey" in done.stdout, done.stderr

@@ -11,7 +11,7 @@
 (8,)
 """
 
-from easee import priors
+from easee import envs, priors
 from easee.discovery import Discovery, discover
 from easee.equivalences import (
     Equivalences,
@@ -77,6 +77,7 @@ __all__ = [
     "decompose",
     "discover",
     "duality_gap",
+    "envs",
     "idempotent",
     "inverse",
     "noop",

@@ -35,3 +35,16 @@ def dot(x: Floats, y: Floats) -> float:
     11.0
     """
     return float(np.einsum("i,i", x, y))
+
+
+def freeze(owner: object, *names: str) -> None:
+    """Make arrays of an immutable object read-only; whoever else has them may still write.
+
+    Names of what is no array are skipped.
+    """
+    for name in names:
+        value = getattr(owner, name)
+        if isinstance(value, np.ndarray):
+            view = value.view()
+            view.setflags(write=False)
+            object.__setattr__(owner, name, view)

@@ -11,6 +11,7 @@ It is Todd-Coxeter enumeration with a horizon, whole layers at a time.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,10 +76,11 @@ def close(
     """
     table = _Table(letters, pairs)
     homogeneous = all(len(u) == len(v) for u, v in pairs)
+    room = max(max_nodes, SPARE)  # to work in: nodes may still merge
     while table.horizon < depth and not table.closed:
-        table.check_room(depth, max_nodes)
+        table.check_room(depth, room, max_nodes)
         table.advance()
-    table.check_room(depth, max_nodes)
+    table.check_room(depth, room, max_nodes)
     spare = max(SPARE, 8 * table.size)
     if slack is not None:
         last = depth + slack
@@ -88,6 +90,7 @@ def close(
         if slack is None and table.quiet_since(depth) >= PATIENCE:
             break
         table.advance()
+    table.check_room(depth, max_nodes, max_nodes)
     exact = table.closed or homogeneous
     stable = exact or table.quiet_since(depth) > 0
     return Closure(
@@ -135,15 +138,26 @@ class _Table:
         """Return how many nodes there would be with one more layer, before merging."""
         return self.size + len(self.layer(self.horizon)) * self.letters
 
-    def check_room(self, depth: int, max_nodes: int) -> None:
-        """Raise when the graph has too many nodes, or the next layer could not even be merged."""
-        fits = self.horizon - 1 if self.size > max_nodes else self.horizon
-        need = self.size if self.size > max_nodes else self.next_size()
-        if self.size > max_nodes or (self.horizon < depth and need > 16 * max_nodes):
-            raise GraphTooLargeError(
-                f"depth {depth} does not fit: up to layer {fits + 1} there are {need:,} nodes, "
-                f"and memory holds about {max_nodes:,}; depth {fits} fits"
-            )
+    def check_room(self, depth: int, room: int, max_nodes: int) -> None:
+        """Raise when there are more nodes than room, or the next layer could not even be merged.
+
+        Args:
+            depth: what is wanted.
+            room: how many nodes up to this depth there may be now.
+            max_nodes: how many may be left.
+        """
+        totals = [len(self.layer(t)) for t in range(min(depth, self.horizon) + 1)]
+        totals = np.cumsum(totals).tolist()
+        if totals[-1] <= room:
+            if self.horizon >= depth or self.closed or self.next_size() <= 16 * room:
+                return
+            totals.append(self.next_size())
+        fits = bisect_right(totals, max_nodes) - 1
+        raise GraphTooLargeError(
+            f"depth {depth} does not fit: up to layer {fits + 1} there are {totals[fits + 1]:,} "
+            f"nodes, and memory holds about {max_nodes:,}; "
+            + (f"depth {fits} fits ({totals[fits]:,} nodes)" if fits > 0 else "no depth fits")
+        )
 
     def advance(self) -> None:
         """Unroll one more layer and merge all that is now known to be equal."""

@@ -191,7 +191,7 @@ def _checked_actions(actions: Iterable[str]) -> tuple[str, ...]:
             f"expected a list of action names in the environment's order, found a "
             f"{type(actions).__name__}, which has none: {sorted(map(str, actions))}"
         )
-    names = tuple(actions)
+    names = tuple(str(name) if isinstance(name, str) else name for name in actions)
     if not names:
         raise PriorError("no actions: expected at least one action name, found none")
     for name in names:
@@ -222,7 +222,7 @@ def _as_word(word: AnyWord) -> Word:
     names = tuple(word) if isinstance(word, Iterable) else (word,)
     if not isinstance(word, Iterable) or not all(isinstance(name, str) for name in names):
         raise ArgumentTypeError(f"expected a word as text or a sequence of names, found {word!r}")
-    return names
+    return tuple(map(str, names))  # NumPy's texts are no others
 
 
 def _as_relation(pair: AnyRelation) -> Relation:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr
 
 from easee.chances import Actions, Mask, cumulative_rows, draw, draw_masked
-from easee.errors import ArgumentTypeError, checked_share
+from easee.errors import ArgumentError, ArgumentTypeError, checked_share
 from easee.explorer_base import BaseExplorer, Seed
 from easee.policy import ExplorationPolicy
 from easee.walker import make_walkers
@@ -117,7 +117,7 @@ class Explorer(BaseExplorer):
 
     def reset(self, which: ArrayLike | None = None) -> None:
         """Go back to the empty word, in all environments or in those of a bool mask (n_envs,)."""
-        flags = np.ones(self.n_envs, bool) if which is None else self._checked_flags(which, "which")
+        flags = np.ones(self.n_envs, bool) if which is None else self._checked_which(which)
         self._place(np.where(flags, 0, self.nodes), np.where(flags, 0, self.lengths))
 
     def _place(self, nodes: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
@@ -143,3 +143,13 @@ class Explorer(BaseExplorer):
     def _most(self) -> dict[str, int | None]:
         graph = self.policy.graph
         return {"nodes": len(graph) - 1, "lengths": graph.depth - 1}
+
+    def _check_arrays(self, state: dict[str, Any]) -> None:
+        super()._check_arrays(state)
+        graph = self.policy.graph
+        nodes, lengths = np.asarray(state["nodes"]), np.asarray(state["lengths"])
+        if (graph.depths[nodes] > lengths).any() or graph.ends[nodes].any():
+            raise ArgumentError(
+                "this state is damaged: expected nodes that have a way on and are no deeper than "
+                f"actions were taken, found {nodes.tolist()} after {lengths.tolist()} actions"
+            )

@@ -177,8 +177,7 @@ class BaseExplorer(ABC):
                     f"this state is of another explorer: expected {key}={value!r}, "
                     f"found {state[key]!r}"
                 )
-        for key, most in self._most().items():
-            _check_whole(state[key], key, np.shape(own[key]), most)
+        self._check_arrays(state)
         uniforms = _checked_uniforms(state["uniforms"])
         twin = type(self.rng.bit_generator)()
         try:
@@ -191,6 +190,12 @@ class BaseExplorer(ABC):
     def _most(self) -> dict[str, int | None]:
         """Return the arrays of whole numbers in a state, and the largest each may have."""
         return {}
+
+    def _check_arrays(self, state: dict[str, Any]) -> None:
+        """Check that arrays of whole numbers in a state can be."""
+        own = self.state_dict()
+        for key, most in self._most().items():
+            _check_whole(state[key], key, np.shape(own[key]), most)
 
     # --- checks -------------------------------------------------------------------------------
 
@@ -246,6 +251,15 @@ class BaseExplorer(ABC):
                 raise ArgumentTypeError(f"expected {name} as booleans, found {array.dtype}")
             array = array.astype(bool)
         return array
+
+    def _checked_which(self, which: ArrayLike) -> Mask:
+        """Return a mask as given. Numbers are refused: [0, 1] may mean two environments or one."""
+        if np.asarray(which).dtype != bool:
+            raise ArgumentTypeError(
+                f"expected which as booleans, one for each of {self.n_envs} environments, found "
+                f"{which!r}: to reset some by number, pass np.isin(np.arange(n_envs), numbers)"
+            )
+        return self._checked_flags(which, "which")
 
     def _checked_epsilon(self, epsilon: float | ArrayLike) -> float | NDArray[np.float64]:
         if isinstance(epsilon, float | int):

@@ -245,8 +245,17 @@ def checked_probabilities(graph: LocalGraph, probabilities: ArrayLike) -> Floats
     total = table.sum(axis=1)
     wrong = ~graph.ends & (np.abs(total - 1.0) > 1e-6)
     if wrong.any():
+        wrong &= (total > 0) | _reached(graph, table)
+    if wrong.any():
         node = int(np.flatnonzero(wrong)[0])
         raise ArgumentError(f"expected rows that sum to 1, found {total[node]:g} at node {node}")
     # What a row has too much would grow with every layer, and make a policy look better than it is.
-    scaled: Floats = table / np.where(graph.ends, 1.0, total)[:, None]
+    scaled: Floats = table / np.where(total > 0, total, 1.0)[:, None]
     return scaled
+
+
+def _reached(graph: LocalGraph, probabilities: Floats) -> NDArray[np.bool_]:
+    """Return which nodes a policy gets to, bool (n,)."""
+    net = network(graph, np.zeros(len(graph)))
+    reached: NDArray[np.bool_] = push(net, (probabilities > 0)[graph.forward].astype(float)) > 0
+    return reached

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from easee.arrays import freeze
 from easee.automaton import automaton, unroll_words
 from easee.closure import close
 from easee.equivalences import AnyWord, Equivalences, Word
@@ -62,10 +64,11 @@ class LocalGraph:
     stable: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("depths", "successors"):
-            view = getattr(self, name).view()  # the caller's own array stays as it is
-            view.setflags(write=False)
-            object.__setattr__(self, name, view)
+        freeze(self, "depths", "successors")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        freeze(self, *state)
 
     def __len__(self) -> int:
         return len(self.depths)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.lib.npyio import NpzFile
 from numpy.typing import ArrayLike, NDArray
 
+from easee.arrays import freeze
 from easee.equivalences import Equivalences
 from easee.errors import (
     ArgumentError,
@@ -65,8 +66,11 @@ class ExplorationPolicy:
     gap: float
 
     def __post_init__(self) -> None:
-        for array in (self.probabilities, self.visits):
-            array.setflags(write=False)
+        freeze(self, "probabilities", "visits")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        freeze(self, *state)
 
     def __repr__(self) -> str:
         return (

@@ -105,7 +105,7 @@ class ZetaExplorer(BaseExplorer):
 
     def reset(self, which: ArrayLike | None = None) -> None:
         """Stop repeating, in all environments or in those of a bool mask (n_envs,)."""
-        self.remaining[slice(None) if which is None else self._checked_flags(which, "which")] = 0
+        self.remaining[slice(None) if which is None else self._checked_which(which)] = 0
 
     def state_dict(self) -> dict[str, Any]:
         """Return everything needed to go on exactly where this explorer is."""
@@ -171,7 +171,7 @@ class TabuExplorer(BaseExplorer):
 
     def reset(self, which: ArrayLike | None = None) -> None:
         """Forget the last action, in all environments or in those of a bool mask (n_envs,)."""
-        flags = slice(None) if which is None else self._checked_flags(which, "which")
+        flags = slice(None) if which is None else self._checked_which(which)
         self.last[flags] = self.n_actions
 
     def state_dict(self) -> dict[str, Any]:

@@ -95,7 +95,8 @@ def solve(
         visits = push(net, shares)
         entropy, ceiling = objective(net, visits), bound(graph, weights, interest)
         certified = certificate(net, visits, ceiling - entropy)
-        return Solution(_table(graph, shares), visits, entropy, ceiling, certified)
+        # Rounding may leave a hair above what cannot be exceeded.
+        return Solution(_table(graph, shares), visits, min(entropy, ceiling), ceiling, certified)
 
 
 def _table(graph: LocalGraph, shares: Floats) -> Floats:
@@ -117,7 +118,8 @@ def _solve_mixed(
     with timed("certificate"):
         visits = push(net, shares)
         certified = mixed_certificate(net, mix, visits)
-        return Solution(_table(graph, shares), visits, mix.objective(visits), mix.bound, certified)
+        entropy = min(mix.objective(visits), mix.bound)
+        return Solution(_table(graph, shares), visits, entropy, mix.bound, certified)
 
 
 def _mixed_shares(net: Network, mix: Mixture, steps: Problem, tolerance: float) -> Floats:

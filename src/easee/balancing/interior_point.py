@@ -5,10 +5,11 @@ lies ahead, and L, the worth of arriving. At the optimum
 
     L(v) = U(v) - omega(v) (log p(v) + 1),    S = U(tail) - L(head) >= 0,    F S = 0.
 
-The method keeps the flow feasible and follows F S = mu F0 S0 as mu goes to 0. F0 is the flow that it
-starts from: with that weight in the barrier, nodes visited once in a million paths count as much as
-those near the root. S0 is what is at stake, so that layers of little weight count as much as others. Eliminating everything but U leaves one sparse positive definite system over
-the inner nodes in each iteration.
+The method keeps the flow feasible and follows F S = mu F0 S0 as mu goes to 0. F0 is the flow that
+it starts from: with that weight in the barrier, nodes visited once in a million paths count as much
+as those near the root. S0 is what is at stake: so layers of little weight count as much as others.
+Eliminating everything but U leaves one sparse positive definite system over the inner nodes in each
+iteration.
 """
 
 from __future__ import annotations

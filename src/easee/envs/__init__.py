@@ -4,6 +4,8 @@
 `minigrid`, `easee/DoorKey-v0`. The Atari games are in `easee.envs.atari`, with the extra `atari`.
 """
 
+from typing import Any
+
 import gymnasium as gym
 
 from easee.envs.catcher import Catcher
@@ -25,6 +27,14 @@ ENTRIES = {
     "Catcher": ("easee.envs.catcher:Catcher", None),  # these end their episodes themselves
     "DoorKey": ("easee.envs.doorkey:DoorKey", None),
 }
+
+
+def __getattr__(name: str) -> Any:
+    if name == "DoorKey":  # needs an extra, so not before it is asked for
+        from easee.envs.doorkey import DoorKey
+
+        return DoorKey
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def register() -> None:

@@ -15,6 +15,7 @@ from easee.errors import ArgumentError, ArgumentTypeError, checked_count
 Seed = int | np.integer[Any] | np.random.Generator | None
 
 FEW = 16  # up to so many environments are handled one by one
+ONE, BOOL = (1,), np.dtype(bool)
 BLOCK = 256  # uniforms that are drawn at a time for few environments
 
 
@@ -79,6 +80,8 @@ class BaseExplorer(ABC):
         if type(epsilon) is not float or not 0.0 <= epsilon <= 1.0:
             epsilon = self._checked_epsilon(epsilon)
         if self._few and mask is None and type(epsilon) is float:
+            if self.n_envs == 1 and (only := self._only(greedy)) is not None:
+                return np.array((self.choose_one(only, epsilon),))
             return self._choose_few(greedy, epsilon)
         now = np.zeros(self.n_envs, np.int64) if callable(greedy) else self._checked_actions(greedy)
         coins = self._uniforms() < epsilon
@@ -101,6 +104,9 @@ class BaseExplorer(ABC):
         """
         if not self._few:
             self._advance(self._checked_actions(actions), self._checked_dones(dones))
+            return
+        if self.n_envs == 1 and (only := self._only(actions)) is not None:
+            self.step_one(only, self._listed_dones(dones)[0])
             return
         ended = self._listed_dones(dones)
         for env, action in enumerate(self._listed_actions(actions)):
@@ -218,6 +224,14 @@ class BaseExplorer(ABC):
             )
         return whole
 
+    def _only(self, actions: Any) -> int | None:
+        """Return the action of the only environment, if it is as expected."""
+        if type(actions) is np.ndarray and actions.shape == ONE:
+            found = actions.item()
+            if type(found) is int and 0 <= found < self.n_actions:
+                return found
+        return None
+
     def _listed_actions(self, actions: ArrayLike) -> list[int]:
         """Check the actions of few environments, quickly where they are as expected."""
         if type(actions) is np.ndarray and actions.shape == (self.n_envs,):
@@ -229,7 +243,7 @@ class BaseExplorer(ABC):
     def _listed_dones(self, dones: ArrayLike | None) -> list[bool]:
         if dones is None:
             return [False] * self.n_envs
-        if type(dones) is np.ndarray and dones.shape == (self.n_envs,) and dones.dtype == bool:
+        if type(dones) is np.ndarray and dones.shape == (self.n_envs,) and dones.dtype is BOOL:
             return dones.tolist()  # type: ignore[no-any-return]
         return self._checked_flags(dones, "dones").tolist()  # type: ignore[no-any-return]
 

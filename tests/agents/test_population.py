@@ -1,4 +1,6 @@
 import logging
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +12,7 @@ from stable_baselines3.common.type_aliases import ReplayBufferSamples
 from stable_baselines3.common.utils import LinearSchedule
 
 import easee
-from easee import ArgumentError, PopulationTooLargeError, priors
+from easee import ArgumentError, ArgumentTypeError, PopulationTooLargeError, priors
 from easee.agents.population import checkpoints, devices, explorers, learner, networks
 from easee.agents.population.learner import Batch, Settings
 from easee.agents.population.networks import Convolution, Network
@@ -374,3 +376,86 @@ def test_the_lack_of_a_gpu_is_said_once(caplog):
         small()
     assert [r.message for r in caplog.records].count(caplog.records[0].message) == 1
     assert "no GPU" in caplog.records[0].message and len(caplog.records) == 1
+
+
+class Drift(NamedTuple):
+    place: Any
+    key: Any
+
+
+@dataclass(frozen=True)
+class Windy:
+    """A world that is random, so its state has a key; it never terminates."""
+
+    n_actions: ClassVar[int] = 2
+    action_names: ClassVar[tuple[str, ...]] = ("left", "right")
+    observation_shape: ClassVar[tuple[int, ...]] = (1,)
+
+    def reset(self, key):
+        return Drift(jnp.zeros((), jnp.int32), key)
+
+    def restart(self, state, key):
+        return self.reset(key)
+
+    def step(self, state, action):
+        key, now = jax.random.split(state.key)
+        place = state.place + jnp.where(jax.random.bernoulli(now), action, 1)
+        return Drift(place, key), 1.0, False, place >= 5
+
+    def observe(self, state):
+        return state.place[None].astype(jnp.float32)
+
+
+def test_a_world_may_be_random_and_goes_on_to_the_bit(tmp_path):
+    make = lambda: Population(  # noqa: E731
+        Windy(),
+        [explorers.uniform(2)],
+        [0],
+        Settings(60, buffer_size=20, learning_starts=8),
+        bins=2,
+    )
+    whole, cut, again = make(), make(), make()
+    cut.advance(28)
+    cut.save(tmp_path / "c.npz")
+    again.load(tmp_path / "c.npz")
+    np.testing.assert_array_equal(again.advance().sums, whole.advance().sums)
+
+
+def test_checkpoints_that_do_not_fit_are_named_for_what_they_are(tmp_path):
+    def make(*hidden):
+        network = networks.Network(hidden=hidden)
+        return Population(Windy(), [explorers.uniform(2)], [0], Settings(60), network, bins=2)
+
+    make(8).save(tmp_path / "c.npz")
+    with pytest.raises(ArgumentError, match="of other runs: expected network"):
+        make(8, 8).load(tmp_path / "c.npz")
+    with pytest.raises(ArgumentError, match="there is no checkpoint"):
+        make(8).load(tmp_path / "none.npz")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"tables": explorers.uniform(2)}, "a list of explorers"),
+        ({"seeds": 3}, "a list of seeds"),
+        ({"seeds": [True]}, "seeds as whole numbers"),
+        ({"settings": 300}, "expected Settings"),
+        ({"network": "mlp"}, "expected a Network"),
+        ({"world": Windy}, "expected a world"),
+        ({"world": easee.envs.Catcher()}, "expected a world"),
+    ],
+)
+def test_arguments_of_the_wrong_kind_are_refused(change, message):
+    given = {
+        "world": Windy(),
+        "tables": [explorers.uniform(2)],
+        "seeds": jnp.arange(1),
+        "settings": Settings(20),
+        "network": networks.MLP,
+    }
+    Population(**given)
+    with pytest.raises((ArgumentError, ArgumentTypeError), match=message):
+        Population(**(given | change))
+    with pytest.raises(ArgumentError, match="learning_rate"):
+        Settings(10, learning_rate=True)
+    assert Settings(10, learning_rate=np.int64(1)).learning_rate == 1.0

@@ -21,7 +21,7 @@ Tree = TypeVar("Tree")
 
 def save(path: Path, tree: Any, about: dict[str, Any]) -> None:
     """Write arrays, and plain data that says what they are; an old file is replaced at the end."""
-    leaves = {f"{i}": np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(tree))}
+    leaves = {f"{i}": np.asarray(_plain(leaf)) for i, leaf in enumerate(jax.tree.leaves(tree))}
     note = np.frombuffer(json.dumps(about).encode(), np.uint8)
     with replacing(path) as file:
         np.savez(file, allow_pickle=False, about=note, **leaves)
@@ -33,11 +33,13 @@ def load(path: Path, like: Tree, about: dict[str, Any]) -> Tree:
     Raises:
         ArgumentError: the file is damaged, or of something else.
     """
-    leaves = jax.tree.leaves(like)
+    leaves = [_plain(leaf) for leaf in jax.tree.leaves(like)]
     try:
         with open(path, "rb") as handle, np.load(handle) as file:
             found = dict(json.loads(bytes(file["about"])))
-            arrays = [file[f"{i}"] for i in range(len(leaves))]
+            arrays = [file[f"{i}"] for i in range(len(file.files) - 1)]
+    except FileNotFoundError:
+        raise ArgumentError(f"there is no checkpoint {path}") from None
     except Exception as error:  # whatever unpacking and parsing of a damaged file comes upon
         raise ArgumentError(
             f"{path} is no checkpoint, or not a whole one ({error}): remove it to start over"
@@ -46,14 +48,34 @@ def load(path: Path, like: Tree, about: dict[str, Any]) -> Tree:
     other = [
         f"{key} {ours[key]}, found {found.get(key)}" for key in ours if found.get(key) != ours[key]
     ]
+    if len(arrays) != len(leaves):
+        other.append(f"{len(leaves)} arrays, found {len(arrays)}")
     other += [
         f"an array {leaf.dtype} {leaf.shape}, found {array.dtype} {array.shape}"
-        for array, leaf in zip(arrays, leaves, strict=True)
+        for array, leaf in zip(arrays, leaves, strict=False)
         if array.shape != leaf.shape or array.dtype != leaf.dtype
     ]
     if other:
         raise ArgumentError(
             f"{path} is a checkpoint of other runs: expected {other[0]}. Remove it to start over"
         )
-    read: Tree = jax.tree.unflatten(jax.tree.structure(like), arrays)
+    read: Tree = jax.tree.unflatten(
+        jax.tree.structure(like), map(_like, arrays, jax.tree.leaves(like))
+    )
     return read
+
+
+def _is_key(leaf: Any) -> bool:
+    return bool(jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key))
+
+
+def _plain(leaf: Any) -> Any:
+    """Return an array of numbers: those of a random key, if it is one."""
+    return jax.random.key_data(leaf) if _is_key(leaf) else leaf
+
+
+def _like(array: Any, leaf: Any) -> Any:
+    """Return numbers as what they were read for."""
+    if not _is_key(leaf):
+        return array
+    return jax.random.wrap_key_data(array, impl=jax.random.key_impl(leaf))

@@ -179,7 +179,7 @@ def init(n_envs: int | tuple[int, ...] = ()) -> State:
 
 def uniforms(key: Array, n_envs: int | tuple[int, ...] = ()) -> Uniforms:
     """Draw the random numbers of a step."""
-    shape = (n_envs,) if isinstance(n_envs, int) else n_envs
+    shape = n_envs if isinstance(n_envs, tuple) else (n_envs,)
     return Uniforms(*jax.random.uniform(key, (3, *shape)))
 
 
@@ -219,7 +219,7 @@ def choose(
     drawn = key if isinstance(key, Uniforms) else uniforms(key, state.nodes.shape)
     remaining = state.remaining
     if mask is not None:
-        mask = jnp.broadcast_to(mask, (*state.nodes.shape, tables.n_actions))
+        mask = jnp.broadcast_to(jnp.asarray(mask, bool), (*state.nodes.shape, tables.n_actions))
         allowed = jnp.take_along_axis(mask, state.repeated[..., None], axis=-1)[..., 0]
         remaining = jnp.where(allowed, remaining, 0)
     goes_on = remaining > 0

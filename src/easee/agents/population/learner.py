@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,7 +57,8 @@ class Settings:
             object.__setattr__(self, name, checked_share(getattr(self, name), name))
         for name in ("learning_rate", "exploration_fraction", "max_grad_norm"):
             value = getattr(self, name)
-            if not isinstance(value, float | int | np.floating) or not 0.0 < value < np.inf:
+            number = isinstance(value, Real) and not isinstance(value, bool)
+            if not number or not 0.0 < value < np.inf:
                 raise ArgumentError(f"expected {name} as a positive number, found {value!r}")
             object.__setattr__(self, name, float(value))
 

@@ -8,6 +8,7 @@ interrupted between any two updates and goes on as if nothing had happened.
 from __future__ import annotations
 
 import hashlib
+import operator
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
@@ -106,11 +107,12 @@ class Population:
         network: Network = MLP,
         bins: int = 50,
     ) -> None:
+        _check_kinds(world, settings, network)
+        seeds = check_runs(tables, seeds)
         for one in tables:
             if isinstance(one, ExplorationPolicy):
                 check_actions(one.graph.actions, world.n_actions, world.action_names)
         given = [_as_tables(one) for one in tables]
-        seeds = check_runs(given, seeds)
         check_hashable(world, "the world")
         check_hashable(network, "the network")
         for count in sorted({one.n_actions for one in given}):
@@ -228,15 +230,37 @@ def check_hashable(value: Any, name: str) -> None:
 
 def check_runs(explorers: Sequence[Any], seeds: Sequence[int]) -> list[int]:
     """Return the seeds, and check that there is an explorer for each."""
+    for what, found in (("explorers", explorers), ("seeds", seeds)):
+        if not hasattr(found, "__len__") or isinstance(found, str | Tables):
+            raise ArgumentTypeError(f"expected a list of {what}, found {found!r}")
     if not len(seeds) or len(explorers) != len(seeds):
         raise ArgumentError(
             f"expected an explorer and a seed for every run, found {len(explorers)} explorers and "
             f"{len(seeds)} seeds"
         )
-    for seed in seeds:
-        if not isinstance(seed, int | np.integer) or not 0 <= seed < 2**31:
-            raise ArgumentError(f"expected seeds as whole numbers below 2**31, found {seed!r}")
-    return [int(seed) for seed in seeds]
+    return [_checked_seed(seed) for seed in seeds]
+
+
+def _checked_seed(seed: Any) -> int:
+    try:
+        number = -1 if isinstance(seed, bool) else operator.index(seed)
+    except TypeError:
+        number = -1
+    if not 0 <= number < 2**31:
+        raise ArgumentError(f"expected seeds as whole numbers below 2**31, found {seed!r}")
+    return number
+
+
+def _check_kinds(world: Any, settings: Any, network: Any) -> None:
+    """Check that each argument is what it has to be."""
+    if isinstance(world, type) or not hasattr(world, "restart"):
+        raise ArgumentTypeError(
+            f"expected a world of easee.agents.population.worlds, or one like them, found {world!r}"
+        )
+    if not isinstance(settings, Settings):
+        raise ArgumentTypeError(f"expected Settings, found {settings!r}")
+    if isinstance(network, type) or not hasattr(network, "init"):
+        raise ArgumentTypeError(f"expected a Network, found {network!r}")
 
 
 def _begin(world: World, network: Network, settings: Settings, bins: int, key: Array) -> Run:
@@ -312,7 +336,7 @@ def _step(fixed: Constants, run: Run, tables: Tables, key: Array, step: Array) -
     )
     after, reward, terminated, truncated = world.step(run.state, action)
     done = terminated | truncated
-    kept = StateReplay(run.state, after, action, reward, terminated.astype(jnp.float32))
+    kept = StateReplay(run.state, after, action, reward, jnp.asarray(terminated, jnp.float32))
     fresh = world.restart(after, again)
     return Run(
         run.learner,

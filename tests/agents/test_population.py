@@ -456,6 +456,9 @@ def test_arguments_of_the_wrong_kind_are_refused(change, message):
     Population(**given)
     with pytest.raises((ArgumentError, ArgumentTypeError), match=message):
         Population(**(given | change))
+
+
+def test_a_truth_is_no_rate_and_a_whole_number_is():
     with pytest.raises(ArgumentError, match="learning_rate"):
         Settings(10, learning_rate=True)
     assert Settings(10, learning_rate=np.int64(1)).learning_rate == 1.0

@@ -78,27 +78,11 @@ def tie(net: Network, tight: NDArray[np.bool_], guess: Floats) -> Tied | None:
     system = _Groups(net, tight, nodes)
     omega, sizes = net.omega[nodes], net.sizes[nodes]
     mass = guess[nodes]
-    error = np.inf
     try:
         # The potentials that fit the guess best, by least squares.
         fit = marginal(net, guess)[nodes] * mass / omega
-        potential = system.solve(mass / omega, system.divergence(fit))
-        # Where omega is small, visits have more digits than the potentials that they follow from:
-        # they are kept as logarithms of their own, and changed by differences alone.
-        density = -system.drop(potential) / omega - 1.0
-        for _ in range(MOST_STEPS):
-            mass = sizes * np.exp(np.clip(density, *LOG_VISITS))
-            excess = system.divergence(mass) - system.supply
-            before, error = error, system.error(excess, mass)
-            if error <= PRECISION or (before < ACCEPTABLE and before <= 2 * error):
-                break
-            step = system.solve(mass / omega, excess)
-            change = system.drop(step) / omega
-            # exp is far from linear: no visit that matters may change by more than a factor e^2.
-            seen = np.maximum(density, NOTHING) - np.maximum(density - change, NOTHING)
-            length = min(1.0, 2.0 / np.abs(seen).max())
-            potential += length * step
-            density -= length * change
+        start = system.solve(mass / omega, system.divergence(fit))
+        potential, mass, error = _conserving(system, omega, sizes, start)
     except SingularError:
         return None
     if not error <= ACCEPTABLE:
@@ -110,6 +94,32 @@ def tie(net: Network, tight: NDArray[np.bool_], guess: Floats) -> Tied | None:
         _conserve(net, system, visits)
     items = np.append(potential, 0.0)[system.labels]
     return Tied(visits, items[: net.n_nodes], items[net.n_nodes : 2 * net.n_nodes])
+
+
+def _conserving(
+    system: _Groups, omega: Floats, sizes: Floats, potential: Floats
+) -> tuple[Floats, Floats, float]:
+    """Return potentials and visits that conserve mass, by Newton's method, and how well they do.
+
+    Where omega is small, visits have more digits than the potentials that they follow from: they
+    are kept as logarithms of their own, and changed by differences alone.
+    """
+    density = -system.drop(potential) / omega - 1.0
+    error = np.inf
+    for _ in range(MOST_STEPS):
+        mass = sizes * np.exp(np.clip(density, *LOG_VISITS))
+        excess = system.divergence(mass) - system.supply
+        before, error = error, system.error(excess, mass)
+        if error <= PRECISION or (before < ACCEPTABLE and before <= 2 * error):
+            break
+        step = system.solve(mass / omega, excess)
+        change = system.drop(step) / omega
+        # exp is far from linear: no visit that matters may change by more than a factor e^2.
+        seen = np.maximum(density, NOTHING) - np.maximum(density - change, NOTHING)
+        length = min(1.0, 2.0 / np.abs(seen).max())
+        potential = potential + length * step
+        density = density - length * change
+    return potential, mass, error
 
 
 def _conserve(net: Network, system: _Groups, visits: Floats) -> None:

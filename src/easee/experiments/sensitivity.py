@@ -9,7 +9,7 @@ import numpy as np
 from easee.experiments import doorkey
 from easee.experiments.curves import cell, finals
 from easee.experiments.doorkey import EPISODES, EXPLORERS, SETTINGS, TAIL, TIES
-from easee.experiments.runs import Figure, Row, Run
+from easee.experiments.runs import Figure, Measured, Row, Run
 from easee.experiments.statistics import improvement_interval, mean_interval
 from easee.plotting import pyplot, save
 
@@ -34,6 +34,11 @@ def runs(seeds: int) -> list[Run]:
                 settings = SETTINGS | kind | {"epsilon": epsilon, "learning_rate": rate}
                 found += [Run(arm(name, epsilon, rate), s, settings) for s in range(seeds)]
     return found
+
+
+def measure(run: Run) -> Measured:
+    """Learn once; return the mean reward of every ten of the last episodes."""
+    return [point for point in doorkey.measure(run) if point[0] > EPISODES - TAIL]
 
 
 def arm(name: str, epsilon: float, rate: float) -> str:
@@ -89,7 +94,7 @@ FIGURE = Figure(
     title="DoorKey over epsilon and learning rate",
     runs=runs,
     seeds=15,
-    measure=doorkey.measure,
+    measure=measure,
     plot=plot,
     table=table,
     config={"discount": SETTINGS["discount"], "episodes": EPISODES},

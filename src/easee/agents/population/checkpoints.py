@@ -33,36 +33,46 @@ def load(path: Path, like: Tree, about: dict[str, Any]) -> Tree:
     Raises:
         ArgumentError: the file is damaged, or of something else.
     """
-    leaves = [_plain(leaf) for leaf in jax.tree.leaves(like)]
+    found, arrays = _read(path)
+    leaves, structure = jax.tree.flatten(like)
+    other = _differences(json.loads(json.dumps(about)), found)
+    other += _other_arrays([_plain(leaf) for leaf in leaves], arrays)
+    if other:
+        raise ArgumentError(
+            f"{path} is a checkpoint of other runs: expected {other[0]}. Remove it to start over"
+        )
+    read: Tree = jax.tree.unflatten(structure, map(_like, arrays, leaves))
+    return read
+
+
+def _read(path: Path) -> tuple[dict[str, Any], list[Any]]:
+    """Return what a file says of its arrays, and the arrays."""
     try:
         with open(path, "rb") as handle, np.load(handle) as file:
-            found = dict(json.loads(bytes(file["about"])))
-            arrays = [file[f"{i}"] for i in range(len(file.files) - 1)]
+            about = dict(json.loads(bytes(file["about"])))
+            return about, [file[f"{i}"] for i in range(len(file.files) - 1)]
     except FileNotFoundError:
         raise ArgumentError(f"there is no checkpoint {path}") from None
     except Exception as error:  # whatever unpacking and parsing of a damaged file comes upon
         raise ArgumentError(
             f"{path} is no checkpoint, or not a whole one ({error}): remove it to start over"
         ) from None
-    ours = json.loads(json.dumps(about))
-    other = [
+
+
+def _differences(ours: dict[str, Any], found: dict[str, Any]) -> list[str]:
+    return [
         f"{key} {ours[key]}, found {found.get(key)}" for key in ours if found.get(key) != ours[key]
     ]
+
+
+def _other_arrays(leaves: list[Any], arrays: list[Any]) -> list[str]:
     if len(arrays) != len(leaves):
-        other.append(f"{len(leaves)} arrays, found {len(arrays)}")
-    other += [
+        return [f"{len(leaves)} arrays, found {len(arrays)}"]
+    return [
         f"an array {leaf.dtype} {leaf.shape}, found {array.dtype} {array.shape}"
-        for array, leaf in zip(arrays, leaves, strict=False)
+        for array, leaf in zip(arrays, leaves, strict=True)
         if array.shape != leaf.shape or array.dtype != leaf.dtype
     ]
-    if other:
-        raise ArgumentError(
-            f"{path} is a checkpoint of other runs: expected {other[0]}. Remove it to start over"
-        )
-    read: Tree = jax.tree.unflatten(
-        jax.tree.structure(like), map(_like, arrays, jax.tree.leaves(like))
-    )
-    return read
 
 
 def _is_key(leaf: Any) -> bool:

@@ -17,6 +17,7 @@ check: $(VENV)/.test $(VENV)/.check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.run

@@ -21,8 +21,8 @@ from rich.console import Console
 from easee.agents.population.atari import AtariPopulation
 from easee.agents.population.learner import Settings
 from easee.envs.atari import GAMES, Atari
-from easee.experiments.arms import policy_of
-from easee.experiments.tasks import TASKS, hyperparameters
+from easee.experiments.deep.tasks import TASKS, hyperparameters
+from easee.experiments.harness.explorers import policy_of
 
 STEPS = 500_000
 COLUMNS = ("runs", "groups", "steps/s", "games alone", "ms a step", "games", "calls", "rest")

@@ -12,6 +12,7 @@ from typing import Any
 import easee
 from benchmarks import algorithm1
 from benchmarks.cases import Case
+from easee.words.presentation import rules_of
 
 ENOUGH = 0.5  # seconds: repeat what is quicker, and take the best
 
@@ -32,7 +33,7 @@ def best_time(work: Callable[[], Any]) -> tuple[float, Any]:
 def ours(case: Case) -> dict[str, Any]:
     """Measure unroll and balance."""
     omega = case.prior
-    easee.word_problem.rules_of.cache_clear()
+    rules_of.cache_clear()
     build, graph = best_time(lambda: _unroll_anew(omega, case.depth))
     balance, policy = best_time(lambda: easee.balance(graph, tolerance=case.target))
     return {
@@ -49,7 +50,7 @@ def ours(case: Case) -> dict[str, Any]:
 
 def _unroll_anew(omega: easee.Equivalences, depth: int) -> easee.LocalGraph:
     """Unroll without what an earlier call remembers: completion is part of the time."""
-    easee.word_problem.rules_of.cache_clear()
+    rules_of.cache_clear()
     graph = easee.unroll(omega, depth)
     assert graph.forward.shape and graph.ends.shape  # computed on first use: part of the build
     return graph

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from easee.flow.objective import node_weights
 from easee.graph import LocalGraph
-from easee.weights import node_weights
 
 
 def balance(graph: LocalGraph) -> tuple[NDArray[np.float64], str]:

@@ -22,8 +22,8 @@ from rich.table import Table
 from scipy.stats import ks_2samp, ttest_ind
 
 import easee
-from easee.experiments.curves import cell
-from easee.experiments.statistics import mean_interval
+from easee.experiments.harness.learning_curves import cell
+from easee.experiments.harness.statistics import mean_interval
 
 WIDTH, HEIGHT = 10, 5
 STEPS = 6000
@@ -70,10 +70,10 @@ def theirs(arm: str, seeds: int, jobs: int) -> Halves:
 
 def ours(arm: str, seeds: int) -> Halves:
     """Return what the population does with so many seeds."""
-    from easee.agents.population import explorers
     from easee.agents.population.learner import Settings
     from easee.agents.population.training import Population
-    from easee.agents.population.worlds import Catcher
+    from easee.envs.jax import Catcher
+    from easee.explorers import jax as explorers
 
     tables = explorers.uniform(2) if arm == "uniform" else explorers.from_policy(policy())
     population = Population(

@@ -20,13 +20,14 @@ from typing import Any
 import jax
 from rich.console import Console
 
-from easee.agents.population import explorers, learner
+from easee.agents.population import learner
 from easee.agents.population.learner import Settings
 from easee.agents.population.networks import CATCHER as NETWORK
 from easee.agents.population.training import Population
-from easee.agents.population.worlds import Catcher
-from easee.experiments.arms import policy_of
-from easee.experiments.tasks import CATCHER, hyperparameters
+from easee.envs.jax import Catcher
+from easee.experiments.deep.tasks import CATCHER, hyperparameters
+from easee.experiments.harness.explorers import policy_of
+from easee.explorers import jax as explorers
 
 wait: Any = jax.block_until_ready
 
@@ -150,7 +151,7 @@ def sb3(steps: int = 1000, times: int = 3) -> float:
 
     from easee.agents.sb3 import DQN
     from easee.envs import Catcher as Env
-    from easee.experiments.with_sb3 import arguments
+    from easee.experiments.deep.sb3_backend import arguments
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
     options = arguments(CATCHER, 300_000) | {"learning_starts": 100}

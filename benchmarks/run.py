@@ -22,7 +22,7 @@ from rich.table import Table
 from benchmarks import measure, sampling
 from benchmarks.cases import CASES, Case
 from benchmarks.plot import plot_costs
-from easee.files import replacing
+from easee._utils.files import replacing
 
 console = Console()
 COLUMNS = {

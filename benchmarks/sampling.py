@@ -10,8 +10,8 @@ import gymnasium as gym
 import numpy as np
 
 import easee
-from easee.envs.coverage import unique_states, walk
 from easee.envs.grids import CardinalGrid
+from easee.experiments.coverage.simulation import unique_states, walk
 
 
 def per_call(work: Callable[[], Any], calls: int, rounds: int = 7) -> float:

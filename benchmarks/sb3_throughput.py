@@ -22,7 +22,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 import easee
 from easee.agents.sb3 import DQN
 from easee.envs import Catcher, RotationGrid
-from easee.experiments.statistics import Estimate, ratio_interval
+from easee.experiments.harness.statistics import Estimate, ratio_interval
 
 STEPS = 400  # of a turn
 

@@ -14,7 +14,7 @@ from rich.table import Table
 
 import easee
 from easee.cli import layer_table, summary_table
-from easee.experiments.harness import run_missing
+from easee.experiments.harness.runner import run_missing
 from easee.experiments.registry import FIGURES
 
 SEEDS = 3

@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 
 import easee
-from easee.agents.population import explorers
-from easee.agents.population.worlds import CardinalGrid
+from easee.envs.jax import CardinalGrid
+from easee.explorers import jax as explorers
 
 WALKERS, STEPS = 1000, 100
 world = CardinalGrid(100)

@@ -10,8 +10,9 @@ import sys
 import numpy as np
 
 import easee
-from easee.agents.population import Population, Settings, explorers
-from easee.agents.population.worlds import Catcher
+from easee.agents.population import Population, Settings
+from easee.envs.jax import Catcher
+from easee.explorers import jax as explorers
 
 steps = int(sys.argv[1]) if len(sys.argv) > 1 else 6000
 policy = easee.compile(easee.priors.catcher(), depth=8)

@@ -4,8 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import easee
-from easee import Equivalences, closure, priors, unroll
-from easee.word_problem import rules_of
+from easee import Equivalences, priors, unroll
+from easee.words import closure
+from easee.words.presentation import rules_of
 from tests.oracles import (
     all_words,
     brute_force_classes,

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 import easee
 from easee import Equivalences, Explorer, balance, priors, unroll
+from easee._utils.files import replacing
 from easee.cli import app
-from easee.files import replacing
 from tests.oracles import assert_certified, cvxpy_objective
 
 
@@ -270,7 +270,7 @@ def test_files_that_contradict_themselves_are_refused(tmp_path, changes):
 
 def test_dollars_in_names_are_drawn_as_they_are(tmp_path):
     pytest.importorskip("matplotlib")
-    from easee import draw
+    from easee.viz import graph as draw
 
     omega = easee.commute("$x", "$\\frac{") | easee.commute("日", "本")
     draw.draw_graph(easee.compile(omega, 2), tmp_path / "graph.png")

@@ -12,17 +12,6 @@
 """
 
 from easee import envs, priors
-from easee.discovery import Discovery, discover
-from easee.equivalences import (
-    Equivalences,
-    commute,
-    commute_all,
-    decompose,
-    idempotent,
-    inverse,
-    noop,
-    power,
-)
 from easee.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -37,13 +26,16 @@ from easee.errors import (
     UnknownActionError,
     WriteError,
 )
-from easee.explorer import Explorer
-from easee.explorer_base import BaseExplorer
-from easee.flow import duality_gap
+from easee.explorers.base import BaseExplorer
+from easee.explorers.baselines import TabuExplorer, UniformExplorer, ZetaExplorer
+from easee.explorers.easee import Explorer
+from easee.flow.certificate import duality_gap
 from easee.graph import LocalGraph, unroll
 from easee.policy import ExplorationPolicy, balance, compile
-from easee.rivals import TabuExplorer, UniformExplorer, ZetaExplorer
-from easee.verification import Verification, verify
+from easee.priors.builders import commute, commute_all, decompose, idempotent, inverse, noop, power
+from easee.priors.equivalences import Equivalences
+from easee.probing.discover import Discovery, discover
+from easee.probing.verify import Verification, verify
 
 __version__ = "0.1.0"
 

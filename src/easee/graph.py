@@ -5,25 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from easee.arrays import freeze
-from easee.automaton import automaton, unroll_words
-from easee.closure import close
-from easee.equivalences import AnyWord, Equivalences, Word
-from easee.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    GraphTooLargeError,
-    PriorError,
-    checked_count,
-)
-from easee.timing import timed
-from easee.word_problem import Presentation, known_pairs, rules_of
+from easee._utils.arrays import freeze
+from easee._utils.checks import checked_count
+from easee._utils.memory import free_memory
+from easee._utils.timing import timed
+from easee.errors import ArgumentError, ArgumentTypeError, GraphTooLargeError, PriorError
+from easee.priors.equivalences import AnyWord, Equivalences, Word
+from easee.words.automaton import automaton, unroll_words
+from easee.words.closure import close
+from easee.words.presentation import Presentation, known_pairs, rules_of
 
 MOST_DEPTH = 100_000
 
@@ -202,16 +197,6 @@ def _nodes_in_memory(letters: int) -> int:
     """Estimate how many nodes half of the free memory holds, with their policy."""
     per_node = 40 + 30 * letters  # successors, mask, probabilities and the solver's edge arrays
     return min(free_memory() // 2 // per_node, 2**31 - 1)
-
-
-def free_memory() -> int:
-    """Return the bytes that can be had without swapping, as far as the system tells."""
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        found = dict(line.split(":", 1) for line in lines)
-        return int(found["MemAvailable"].split()[0]) * 1024
-    except (OSError, KeyError, ValueError):
-        return 4 * 2**30
 
 
 def _unroll_confluent(presentation: Presentation, depth: int, most: int) -> tuple[Ids, Ids]:

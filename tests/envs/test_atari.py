@@ -3,7 +3,7 @@ import pytest
 
 import easee
 from easee import priors
-from easee.agents.sb3_vector import VectorAdapter
+from easee.agents.sb3.vec_env import VectorAdapter
 from easee.envs.atari import GAMES, Atari, single
 
 

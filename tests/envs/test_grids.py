@@ -5,7 +5,7 @@ from gymnasium.utils.env_checker import check_env
 
 import easee
 from easee.envs import CardinalGrid, RotationGrid, register
-from easee.envs.coverage import unique_states, walk
+from easee.experiments.coverage.simulation import unique_states, walk
 from tests.oracles import cardinal_step, rotation_step
 
 GRIDS = [CardinalGrid, RotationGrid]

@@ -6,12 +6,17 @@ import numpy as np
 import pytest
 
 import easee
-from easee.experiments import depth, discovered, doorkey, fig3, tasks, walking, wrong
-from easee.experiments.curves import summary
-from easee.experiments.harness import run_missing
+from easee.experiments.coverage import common as walking
+from easee.experiments.coverage import depth, fig3
+from easee.experiments.deep import tasks
+from easee.experiments.harness.figure import Row, Run
+from easee.experiments.harness.learning_curves import summary
+from easee.experiments.harness.runner import run_missing
+from easee.experiments.harness.store import Store
+from easee.experiments.priors import discovered_priors as discovered
+from easee.experiments.priors import wrong_priors as wrong
 from easee.experiments.registry import FIGURES
-from easee.experiments.runs import Row, Run
-from easee.experiments.store import Store
+from easee.experiments.tabular import doorkey
 
 pytest.importorskip("matplotlib")
 

@@ -14,8 +14,8 @@ from gymnasium.wrappers import (
 )
 
 import easee
+from easee._utils.digests import digest
 from easee.envs import CardinalGrid
-from easee.probing.keys import digest
 from easee.probing.probe import (
     CloningProbe,
     CopyingProbe,

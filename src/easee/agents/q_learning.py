@@ -20,13 +20,14 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from easee.action_names import action_names
-from easee.agents.matching import check_space, fitted
+from easee._utils.checks import checked_count, checked_share
+from easee._utils.digests import digest
+from easee.agents.compat import check_space, fitted
+from easee.envs.action_names import action_names
 from easee.envs.table import Table
-from easee.errors import ArgumentError, ArgumentTypeError, checked_count, checked_share
-from easee.explorer_base import BaseExplorer
+from easee.errors import ArgumentError, ArgumentTypeError
+from easee.explorers.base import BaseExplorer
 from easee.policy import ExplorationPolicy
-from easee.probing.keys import digest
 
 Schedule = Callable[[float], float]
 Step = tuple[int, float, bool, bool]
@@ -98,7 +99,7 @@ def learn(
         seed: of the ties, of the environment's first reset, and of a policy's explorer.
 
     >>> from easee.envs.grids import CardinalGrid
-    >>> from easee.rivals import UniformExplorer
+    >>> from easee.explorers.baselines import UniformExplorer
     >>> env = gym.wrappers.TimeLimit(CardinalGrid(5), 10)
     >>> learn(env, UniformExplorer(4, seed=0), episodes=3).lengths
     array([10, 10, 10])

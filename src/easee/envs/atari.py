@@ -19,7 +19,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from easee.errors import ArgumentError, MissingExtraError, checked_count, nearest
+from easee._utils.checks import checked_count, nearest
+from easee.errors import ArgumentError, MissingExtraError
 
 try:
     from ale_py.vector_env import AtariVectorEnv

@@ -15,7 +15,8 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from easee.errors import ArgumentError, checked_count
+from easee._utils.checks import checked_count
+from easee.errors import ArgumentError
 
 Image = NDArray[np.uint8]
 

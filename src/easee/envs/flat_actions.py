@@ -11,8 +11,8 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from easee.equivalences import Equivalences
 from easee.errors import ArgumentError, ArgumentTypeError
+from easee.priors.equivalences import Equivalences
 
 
 class FlatActions(gym.ActionWrapper[Any, np.int64, NDArray[np.int64]]):

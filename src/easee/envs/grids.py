@@ -14,7 +14,8 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from easee.errors import ArgumentError, checked_count
+from easee._utils.checks import checked_count
+from easee.errors import ArgumentError
 
 State = NDArray[np.int64]
 

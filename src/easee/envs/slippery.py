@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
-from easee.arrays import Floats
+from easee._utils.arrays import Floats
 from easee.envs.grids import MOVES, CardinalGrid
 from easee.errors import ArgumentError, ArgumentTypeError
 from easee.graph import LocalGraph

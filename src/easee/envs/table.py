@@ -9,8 +9,8 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from easee.envs.copying import copied
 from easee.errors import ArgumentError, ArgumentTypeError
-from easee.probing.layers import copied
 
 Outcome = tuple[int, float, bool]  # the next state, the reward, whether the episode ends
 

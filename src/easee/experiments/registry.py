@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from easee.errors import ArgumentError, nearest
-from easee.experiments.atari import FIGURES as ATARI
-from easee.experiments.catcher import FIGURE as CATCHER
-from easee.experiments.catcher_more import FIGURES as CATCHER_MORE
-from easee.experiments.depth import FIGURE as DEPTH
-from easee.experiments.discovered import FIGURE as DISCOVERY
-from easee.experiments.doorkey import FIGURE as DOORKEY
-from easee.experiments.fig3 import FIGURE as FIG3
-from easee.experiments.heatmap import FIGURE as HEATMAP
-from easee.experiments.holding import FIGURE as HOLDING
-from easee.experiments.runs import Figure
-from easee.experiments.sensitivity import FIGURE as SENSITIVITY
-from easee.experiments.wrong import FIGURE as WRONG
+from easee._utils.checks import nearest
+from easee.errors import ArgumentError
+from easee.experiments.coverage.depth import FIGURE as DEPTH
+from easee.experiments.coverage.fig3 import FIGURE as FIG3
+from easee.experiments.coverage.heatmap import FIGURE as HEATMAP
+from easee.experiments.deep.atari import FIGURES as ATARI
+from easee.experiments.deep.catcher import FIGURE as CATCHER
+from easee.experiments.deep.catcher_sweeps import FIGURES as CATCHER_MORE
+from easee.experiments.harness.figure import Figure
+from easee.experiments.priors.discovered_priors import FIGURE as DISCOVERY
+from easee.experiments.priors.prior_accuracy import FIGURE as HOLDING
+from easee.experiments.priors.wrong_priors import FIGURE as WRONG
+from easee.experiments.tabular.doorkey import FIGURE as DOORKEY
+from easee.experiments.tabular.sensitivity import FIGURE as SENSITIVITY
 
 EXPLORATION = (FIG3, DEPTH, HEATMAP)
 LEARNING = (DOORKEY, SENSITIVITY, CATCHER, *CATCHER_MORE, *ATARI)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from easee.errors import ArgumentError
-from easee.plotting import pyplot, save
-from easee.probing.comparing import interval
+from easee.probing.significance import interval
+from easee.viz.files import pyplot, save
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,9 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from easee.action_names import action_names
-from easee.errors import ArgumentTypeError, EaseeError, ProbeError
-from easee.probing.keys import StateOf, digest, label_of
-from easee.probing.layers import (
+from easee._utils.digests import digest
+from easee.envs.action_names import action_names
+from easee.envs.copying import (
     Env,
     bare,
     copied,
@@ -29,6 +28,8 @@ from easee.probing.layers import (
     reseed,
     wrappers,
 )
+from easee.errors import ArgumentTypeError, EaseeError, ProbeError
+from easee.probing.state_keys import StateOf, label_of
 
 UNCOPYABLE = (
     TypeError,
@@ -286,7 +287,7 @@ def _check_reads(env: Env, state: StateOf, seed: int) -> None:
     if not callable(state):
         raise ArgumentTypeError(
             "expected state as a function from the environment to something hashable, found "
-            f"{state!r}: easee.probing.keys has minigrid_state and ram_state"
+            f"{state!r}: easee.probing.state_keys has minigrid_state and ram_state"
         )
     env.reset(seed=seed)
     _checked_state(state(env))

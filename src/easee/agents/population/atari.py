@@ -18,16 +18,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from easee.agents.matching import fitted
-from easee.agents.population import checkpoints, frames, learner
+import easee.agents.population.checkpoints as checkpoints
+import easee.agents.population.frames as frames
+import easee.agents.population.learner as learner
+from easee._utils.checks import checked_count
+from easee.agents.compat import fitted
 from easee.agents.population.devices import announce, check_room
 from easee.agents.population.frames import STACK, Kept
 from easee.agents.population.learner import Learner, Settings
 from easee.agents.population.networks import NATURE, Network, Params
 from easee.agents.population.training import Curves, check_runs
 from easee.envs.atari import Atari
-from easee.errors import ArgumentError, ArgumentTypeError, MissingExtraError, checked_count
-from easee.explorer_base import BaseExplorer
+from easee.errors import ArgumentError, ArgumentTypeError, MissingExtraError
+from easee.explorers.base import BaseExplorer
 from easee.policy import ExplorationPolicy
 
 try:

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from easee._utils.files import replacing
 from easee.errors import ArgumentError, MissingExtraError
-from easee.files import replacing
 
 try:
     import jax

@@ -7,9 +7,9 @@ import math
 from functools import lru_cache
 from typing import Any
 
+from easee._utils.memory import free_memory
 from easee.agents.population.networks import Network
 from easee.errors import MissingExtraError, PopulationTooLargeError
-from easee.graph import free_memory
 
 try:
     import jax

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from easee._utils.checks import checked_count, checked_share
 from easee.agents.population.networks import Network, Params
-from easee.errors import ArgumentError, MissingExtraError, checked_count, checked_share
+from easee.errors import ArgumentError, MissingExtraError
 
 try:
     import jax

@@ -141,7 +141,7 @@ def _matrix(weights: Array, layer: Convolution) -> Array:
 
 
 MLP = Network()
-# As `easee.agents.sb3_networks.CatcherCnn` and what Stable-Baselines3 puts behind it.
+# As `easee.agents.sb3.networks.CatcherCnn` and what Stable-Baselines3 puts behind it.
 CATCHER = Network(
     tuple(Convolution(c, 3, 2, padding=1) for c in (16, 32, 32)), hidden=(128, 64, 64)
 )

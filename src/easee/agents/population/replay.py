@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from easee.agents.population.learner import Batch
-from easee.agents.population.worlds import World
+from easee.envs.jax import World
 from easee.errors import MissingExtraError
 
 try:

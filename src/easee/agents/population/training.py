@@ -18,15 +18,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from easee.agents.matching import check_actions
-from easee.agents.population import checkpoints, explorers, learner
+import easee.agents.population.checkpoints as checkpoints
+import easee.agents.population.learner as learner
+from easee._utils.checks import checked_count
+from easee.agents.compat import check_actions
 from easee.agents.population.devices import announce, check_room
-from easee.agents.population.explorers import Tables
 from easee.agents.population.learner import Learner, Settings
 from easee.agents.population.networks import MLP, Network
 from easee.agents.population.replay import StateReplay
-from easee.agents.population.worlds import World
-from easee.errors import ArgumentError, ArgumentTypeError, MissingExtraError, checked_count
+from easee.envs.jax import World
+from easee.errors import ArgumentError, ArgumentTypeError, MissingExtraError
+from easee.explorers import jax as explorers
+from easee.explorers.jax import Tables
 from easee.policy import ExplorationPolicy
 
 try:
@@ -89,7 +92,7 @@ class Population:
         ArgumentError: explorers do not fit the world's actions.
         PopulationTooLargeError: the runs do not fit in the device's memory.
 
-    >>> from easee.agents.population.worlds import Catcher
+    >>> from easee.envs.jax import Catcher
     >>> population = Population(
     ...     Catcher(8, 4), [explorers.uniform(2), explorers.zeta(2)], [0, 1], Settings(80), bins=2
     ... )
@@ -212,7 +215,7 @@ def _as_tables(explorer: Tables | ExplorationPolicy) -> Tables:
         return explorers.from_policy(explorer)
     if not isinstance(explorer, Tables):
         raise ArgumentTypeError(
-            f"expected explorers as Tables (see easee.agents.population.explorers) or policies, "
+            f"expected explorers as Tables (see easee.explorers.jax) or policies, "
             f"found {type(explorer).__name__}"
         )
     return explorer
@@ -255,7 +258,7 @@ def _check_kinds(world: Any, settings: Any, network: Any) -> None:
     """Check that each argument is what it has to be."""
     if isinstance(world, type) or not hasattr(world, "restart"):
         raise ArgumentTypeError(
-            f"expected a world of easee.agents.population.worlds, or one like them, found {world!r}"
+            f"expected a world of easee.envs.jax, or one like them, found {world!r}"
         )
     if not isinstance(settings, Settings):
         raise ArgumentTypeError(f"expected Settings, found {settings!r}")

@@ -1,0 +1,1 @@
+"""Helpers without any knowledge of the domain: arrays, digests, files, timing."""

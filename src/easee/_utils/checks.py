@@ -1,0 +1,54 @@
+"""Checks of arguments, with errors that say what was expected and what was found."""
+
+from __future__ import annotations
+
+import difflib
+import numbers
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+from easee.errors import ArgumentError, ArgumentTypeError
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return a hint that names what was probably meant, or lists what there is.
+
+    >>> nearest("lfet", ["left", "right"])
+    "did you mean 'left'?"
+    >>> nearest("jump", ["left", "right"])
+    'expected one of: left, right'
+    """
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"expected one of: {', '.join(names)}"
+
+
+def checked_count(value: Any, name: str, least: int = 1) -> int:
+    """Return a whole number of at least `least` as an int, or say what is wrong with it.
+
+    >>> checked_count(0, "depth")
+    Traceback (most recent call last):
+    easee.errors.ArgumentError: expected depth of at least 1, found 0
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ArgumentTypeError(f"expected {name} as a whole number, found {value!r}") from None
+    if isinstance(value, bool):
+        raise ArgumentTypeError(f"expected {name} as a whole number, found {value!r}")
+    if number < least:
+        raise ArgumentError(f"expected {name} of at least {least}, found {number}")
+    return number
+
+
+def checked_share(value: Any, name: str) -> float:
+    """Return a number between 0 and 1 as a float, or say what is wrong with it.
+
+    >>> checked_share(1.5, "epsilon")
+    Traceback (most recent call last):
+    easee.errors.ArgumentError: expected epsilon between 0 and 1, found 1.5
+    """
+    if not isinstance(value, numbers.Real) or not 0.0 <= float(value) <= 1.0:
+        raise ArgumentError(f"expected {name} between 0 and 1, found {value!r}")
+    return float(value)

@@ -1,0 +1,5 @@
+"""Run the command line with `python -m easee.cli`."""
+
+from easee.cli import app
+
+app()

@@ -1,0 +1,383 @@
+"""The environments as pure functions of JAX arrays (Section 5).
+
+`Catcher`, `CardinalGrid`, `RotationGrid` and `DoorKey` do, step by step, what their namesakes in
+`easee.envs` do, one environment at a time: `jax.vmap` makes many of them, `jax.jit` and
+`jax.lax.scan` compile them. A world is a hashable constant; what changes is in its state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+
+from easee._utils.checks import checked_count
+from easee.envs import catcher, grids
+from easee.errors import MissingExtraError
+from easee.priors import DOORKEY_ACTIONS
+
+try:
+    import jax
+    import jax.numpy as jnp
+    from jax.typing import ArrayLike
+except ImportError:
+    raise MissingExtraError("jax", "jax") from None
+
+State: TypeAlias = Any  # a NamedTuple of arrays, each world's own
+Outcome: TypeAlias = tuple[jax.Array, jax.Array, jax.Array]  # reward, terminated, truncated
+
+# Those of `easee.envs.doorkey`, which cannot be imported without MiniGrid.
+SIZE = 19
+SPLIT = 13
+MAX_STEPS = 3249
+LEFT, RIGHT, FORWARD, PICKUP, OPEN = range(len(DOORKEY_ACTIONS))
+AHEAD = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]], np.int32)  # east, south, west, north
+
+
+class World(Protocol):
+    """What a world offers. An action out of range goes unnoticed: compiled code cannot raise."""
+
+    @property
+    def n_actions(self) -> int:
+        """How many actions there are; they are counted from 0."""
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        """What the actions are called."""
+
+    @property
+    def observation_shape(self) -> tuple[int, ...]:
+        """The shape of an observation."""
+
+    def reset(self, key: jax.Array) -> State:
+        """Return the beginning of a first episode."""
+
+    def restart(self, state: State, key: jax.Array) -> State:
+        """Return the beginning of the next episode in the same world."""
+
+    def step(self, state: State, action: ArrayLike) -> tuple[State, *Outcome]:
+        """Return the next state, the reward, and whether the episode is over or is cut off.
+
+        An episode that has ended does not begin again by itself.
+        """
+
+    def observe(self, state: State) -> jax.Array:
+        """Return what Stable-Baselines3 would feed to its network, float32."""
+
+
+class CatcherState(NamedTuple):
+    """The columns of ball and paddle, and the ball's row; int32 ()."""
+
+    ball: jax.Array
+    paddle: jax.Array
+    row: jax.Array
+
+
+@dataclass(frozen=True)
+class Catcher:
+    """Move a paddle under a falling ball: `easee.envs.Catcher`. Every episode has another ball.
+
+    An observation is the image, scaled to [0, 1]: (height, width, 1).
+
+    Args:
+        width: of the field, in blocks.
+        height: of the field; the number of steps.
+
+    >>> world = Catcher(5, 3)
+    >>> state = world.reset(jax.random.key(0))
+    >>> state, reward, terminated, truncated = world.step(state, 1)
+    >>> int(state.paddle), int(state.row), bool(terminated)
+    (3, 1, False)
+    """
+
+    width: int = 60
+    height: int = 30
+    action_names: ClassVar[tuple[str, ...]] = catcher.Catcher.action_names
+    n_actions: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        twin = catcher.Catcher(self.width, self.height)  # checks them
+        _store(self, width=twin.width, height=twin.height)
+
+    @property
+    def observation_shape(self) -> tuple[int, ...]:
+        """The image's: (height, width, 1)."""
+        return self.height, self.width, 1
+
+    def reset(self, key: jax.Array) -> CatcherState:
+        """Let a ball fall in a column that can be reached."""
+        columns = jnp.asarray(catcher.reachable_columns(self.width, self.height), jnp.int32)
+        ball = columns[jax.random.randint(key, (), 0, len(columns))]
+        return CatcherState(ball, _int32(self.width // 2), _int32(0))
+
+    def restart(self, state: CatcherState, key: jax.Array) -> CatcherState:
+        """Let another ball fall."""
+        return self.reset(key)
+
+    def step(self, state: CatcherState, action: ArrayLike) -> tuple[CatcherState, *Outcome]:
+        """Move the paddle left (0) or right (1); the ball falls one row."""
+        move = jnp.where(jnp.equal(action, 0), -1, 1)
+        paddle = jnp.clip(state.paddle + move, 0, self.width - 1)
+        row = state.row + 1
+        terminated = row >= self.height
+        points = jnp.where(paddle == state.ball, 1.0, -1.0)
+        reward = jnp.where(terminated, points, 0.0).astype(jnp.float32)
+        return CatcherState(state.ball, paddle, row), reward, terminated, jnp.array(False)
+
+    def observe(self, state: CatcherState) -> jax.Array:
+        """Return the image, with the ball in front of the paddle."""
+        rows, columns = jnp.arange(self.height)[:, None], jnp.arange(self.width)
+        ball = (rows == state.row) & (columns == state.ball)
+        paddle = (rows == self.height - 1) & (columns == state.paddle)
+        grey = jnp.where(ball, catcher.BALL / 255, jnp.where(paddle, catcher.PADDLE / 255, 0.0))
+        return grey.astype(jnp.float32)[:, :, None]
+
+
+class GridState(NamedTuple):
+    """The agent's x, y and, where it has one, heading, int32 (2,) or (3,); the steps so far, ()."""
+
+    place: jax.Array
+    steps: jax.Array
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """An empty room. Observations are one-hot vectors of x, y and heading, one after another."""
+
+    size: int | tuple[int, int] = 100
+    start: tuple[int, ...] | None = None
+    max_steps: int | None = None
+    shape: tuple[int, ...] = field(init=False, repr=False)
+    action_names: ClassVar[tuple[str, ...]]
+    n_actions: ClassVar[int]
+    _twin: ClassVar[type[grids.CardinalGrid | grids.RotationGrid]]
+
+    def __post_init__(self) -> None:
+        twin = self._twin(self.size, self.start)  # checks them
+        _store(self, size=twin.size, start=tuple(twin.start.tolist()), shape=twin.shape)
+        if self.max_steps is not None:
+            _store(self, max_steps=checked_count(self.max_steps, "max_steps"))
+
+    @property
+    def observation_shape(self) -> tuple[int, ...]:
+        """One vector: (width + height + headings,)."""
+        return (sum(self.shape),)
+
+    def reset(self, key: jax.Array) -> GridState:
+        """Go to the start."""
+        return GridState(jnp.array(self.start, jnp.int32), _int32(0))
+
+    def restart(self, state: GridState, key: jax.Array) -> GridState:
+        """Go back to the start."""
+        return self.reset(key)
+
+    def step(self, state: GridState, action: ArrayLike) -> tuple[GridState, *Outcome]:
+        """Take an action; there is no reward and no end but the time limit."""
+        there = GridState(self._move(state.place, jnp.asarray(action)), state.steps + 1)
+        late = jnp.array(False) if self.max_steps is None else there.steps >= self.max_steps
+        return there, jnp.zeros((), jnp.float32), jnp.array(False), late
+
+    def observe(self, state: GridState) -> jax.Array:
+        """Return the one-hot vectors of x, y and heading."""
+        return _one_hot(list(state.place), self.shape)
+
+    def _move(self, place: jax.Array, action: jax.Array) -> jax.Array:
+        raise NotImplementedError
+
+    def _inside(self, place: jax.Array) -> jax.Array:
+        """Return the place, or the nearest one within the walls; int32 (2,)."""
+        return jnp.clip(place, 0, jnp.array(self.shape[:2], jnp.int32) - 1)
+
+
+@dataclass(frozen=True)
+class CardinalGrid(_Grid):
+    """Four moves in an empty room: `easee.envs.CardinalGrid`.
+
+    Args:
+        size: the side of the room, or (width, height).
+        start: where the agent starts; by default in the middle.
+        max_steps: after how many steps an episode is cut off; by default never.
+
+    >>> world = CardinalGrid(5)
+    >>> state, *_ = world.step(world.reset(jax.random.key(0)), 0)
+    >>> state.place.tolist(), world.observation_shape
+    ([3, 2], (10,))
+    """
+
+    action_names = grids.CardinalGrid.action_names
+    n_actions = 4
+    _twin = grids.CardinalGrid
+
+    def _move(self, place: jax.Array, action: jax.Array) -> jax.Array:
+        return self._inside(place + jnp.asarray(grids.MOVES, jnp.int32)[action])
+
+
+@dataclass(frozen=True)
+class RotationGrid(_Grid):
+    """Forward or turn in an empty room: `easee.envs.RotationGrid`.
+
+    Args:
+        size: the side of the room, or (width, height).
+        start: where the agent starts, with its heading; by default in the middle, facing north.
+        max_steps: after how many steps an episode is cut off; by default never.
+
+    >>> world = RotationGrid(5)
+    >>> state, *_ = world.step(world.reset(jax.random.key(0)), 2)
+    >>> state.place.tolist()
+    [2, 2, 1]
+    """
+
+    action_names = grids.RotationGrid.action_names
+    n_actions = 3
+    _twin = grids.RotationGrid
+
+    def _move(self, place: jax.Array, action: jax.Array) -> jax.Array:
+        ahead = self._inside(place[:2] + jnp.asarray(grids.HEADINGS, jnp.int32)[place[2]])
+        heading = (place[2] + (action == 2) - (action == 1)) % 4
+        return jnp.append(jnp.where(action == 0, ahead, place[:2]), heading)
+
+
+class Layout(NamedTuple):
+    """What every episode of a DoorKey has in common, int32.
+
+    Attributes:
+        key: its column and row (2,).
+        door: its row ().
+        start: the agent's first column, row and heading (3,).
+    """
+
+    key: jax.Array
+    door: jax.Array
+    start: jax.Array
+
+
+class DoorKeyState(NamedTuple):
+    """A layout and where an episode stands in it.
+
+    Attributes:
+        layout: of the key, the door and the start.
+        place: the agent's column and row, int32 (2,).
+        heading: 0 is east, then clockwise; int32 ().
+        carries: whether it has the key, bool ().
+        opened: whether the door is open, bool ().
+        steps: how many were taken, int32 ().
+    """
+
+    layout: Layout
+    place: jax.Array
+    heading: jax.Array
+    carries: jax.Array
+    opened: jax.Array
+    steps: jax.Array
+
+
+@dataclass(frozen=True)
+class DoorKey:
+    """Fetch the key, open the door, reach the goal: `easee.envs.doorkey.DoorKey`, without MiniGrid.
+
+    `reset` draws a layout, `restart` keeps it. An observation is the one-hot vectors of column,
+    row, heading, whether the key is carried and whether the door is open: (46,).
+
+    Args:
+        max_steps: after how many steps an episode is cut off; the paper's by default.
+
+    >>> world = DoorKey()
+    >>> state = world.at([3, 5, 0, 0, 0], key=(4, 5), door=7)
+    >>> for action in (3, 2):  # pick up the key, and go where it was
+    ...     state, *_ = world.step(state, action)
+    >>> state.place.tolist(), bool(state.carries)
+    ([4, 5], True)
+    """
+
+    max_steps: int = MAX_STEPS
+    action_names: ClassVar[tuple[str, ...]] = DOORKEY_ACTIONS
+    n_actions: ClassVar[int] = len(DOORKEY_ACTIONS)
+    observation_shape: ClassVar[tuple[int, ...]] = (2 * SIZE + 4 + 2 + 2,)
+
+    def __post_init__(self) -> None:
+        _store(self, max_steps=checked_count(self.max_steps, "max_steps"))
+
+    def reset(self, key: jax.Array) -> DoorKeyState:
+        """Draw a layout: door, key, agent and heading, uniformly over what is free."""
+        keys = jax.random.split(key, 4)
+        columns, rows = SPLIT - 1, SIZE - 2  # of the room with the key
+        door = jax.random.randint(keys[0], (), 1, SIZE - 1)
+        cell = jax.random.randint(keys[1], (), 0, columns * rows)
+        other = jax.random.randint(keys[2], (), 0, columns * rows - 1)
+        other = other + (other >= cell)  # the agent is not where the key is
+        heading = jax.random.randint(keys[3], (), 0, 4)
+        start = jnp.stack([1 + other // rows, 1 + other % rows, heading])
+        return self.at(
+            [*start, False, False], key=jnp.stack([1 + cell // rows, 1 + cell % rows]), door=door
+        )
+
+    def restart(self, state: DoorKeyState, key: jax.Array) -> DoorKeyState:
+        """Put everything back; the layout stays."""
+        layout = state.layout
+        return self.at([*layout.start, False, False], key=layout.key, door=layout.door)
+
+    def at(
+        self,
+        state: Any,
+        *,
+        key: ArrayLike | tuple[int, ...],
+        door: ArrayLike,
+        start: ArrayLike | tuple[int, ...] | None = None,
+        steps: ArrayLike = 0,
+    ) -> DoorKeyState:
+        """Return a state of a given layout.
+
+        Args:
+            state: column, row, heading, whether the key is carried, whether the door is open.
+            key: where it lies before it is picked up: column and row.
+            door: its row.
+            start: column, row and heading when an episode begins; by default those of `state`.
+            steps: how many were taken.
+        """
+        column, row, heading, carries, opened = state
+        place = jnp.stack([_int32(column), _int32(row)])
+        heading = _int32(heading)
+        first = jnp.append(place, heading) if start is None else _int32(start)
+        layout = Layout(_int32(key), _int32(door), first)
+        holds, is_open = jnp.asarray(carries, bool), jnp.asarray(opened, bool)
+        return DoorKeyState(layout, place, heading, holds, is_open, _int32(steps))
+
+    def step(self, state: DoorKeyState, action: ArrayLike) -> tuple[DoorKeyState, *Outcome]:
+        """Turn left (0) or right (1), go forward (2), pick up (3) or open (4)."""
+        action = jnp.asarray(action)
+        ahead = state.place + jnp.asarray(AHEAD)[state.heading]
+        at_key = (ahead == state.layout.key).all() & ~state.carries
+        at_door = (ahead[0] == SPLIT) & (ahead[1] == state.layout.door)
+        room = ((ahead > 0) & (ahead < SIZE - 1)).all() & (ahead[0] != SPLIT)
+        free = (room & ~at_key) | (at_door & state.opened)
+        there = state._replace(
+            place=jnp.where((action == FORWARD) & free, ahead, state.place),
+            heading=(state.heading + (action == RIGHT) - (action == LEFT)) % 4,
+            carries=state.carries | ((action == PICKUP) & at_key),
+            opened=state.opened | ((action == OPEN) & at_door & state.carries),
+            steps=state.steps + 1,
+        )
+        terminated = (action == FORWARD) & (ahead == SIZE - 2).all()  # the goal, in the corner
+        return there, terminated.astype(jnp.float32), terminated, there.steps >= self.max_steps
+
+    def observe(self, state: DoorKeyState) -> jax.Array:
+        """Return the one-hot vectors of the five parts of the state."""
+        parts = [*state.place, state.heading, state.carries, state.opened]
+        return _one_hot(parts, (SIZE, SIZE, 4, 2, 2))
+
+
+def _one_hot(values: list[jax.Array], sizes: tuple[int, ...]) -> jax.Array:
+    """Return the one-hot vectors of some values, one after another; float32 (sum of sizes,)."""
+    pairs = zip(values, sizes, strict=True)
+    return jnp.concatenate([jnp.arange(size) == value for value, size in pairs]).astype(jnp.float32)
+
+
+def _int32(value: Any) -> jax.Array:
+    return jnp.asarray(value, jnp.int32)
+
+
+def _store(world: Any, **fields: Any) -> None:
+    """Set fields of a frozen dataclass while it is being made."""
+    for name, value in fields.items():
+        object.__setattr__(world, name, value)

@@ -1,0 +1,1 @@
+"""Figures about pure exploration: how many states of a grid are visited."""

@@ -1,0 +1,1 @@
+"""Figures about DQN: Catcher and the Atari games."""

@@ -1,0 +1,1 @@
+"""Figures about priors themselves: how often they hold, wrong ones, discovered ones."""

@@ -1,0 +1,194 @@
+"""What does a wrong prior cost? Coverage and DoorKey learning when relations fail.
+
+Two ways to be wrong. In a share of the cells, actions are exchanged: each such cell has a random
+permutation of its own, so every relation breaks on words that pass through it. Uniform actions do
+not notice, which makes them the line to compare with. Or relations are added that are false
+everywhere. A `floor` mixes uniform actions into EASEE's policy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from easee.agents.q_learning import learn
+from easee.envs.grids import CardinalGrid
+from easee.envs.table import Table
+from easee.experiments.coverage.common import SIZE, STEPS
+from easee.experiments.coverage.simulation import transitions, unique_states, walk_table
+from easee.experiments.harness.explorers import generator, make_explorer
+from easee.experiments.harness.figure import Figure, Measured, Row, Run
+from easee.experiments.harness.learning_curves import cell
+from easee.experiments.harness.plots import COLOURS, GREY, bare, curve
+from easee.experiments.harness.statistics import Estimate, mean_interval
+from easee.experiments.tabular.doorkey import EPISODES, SETTINGS, TAIL, layout
+from easee.priors import CARDINAL_ACTIONS, DOORKEY_ACTIONS
+from easee.viz.files import pyplot, save
+
+SHARES = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0)
+WALKS = 100  # episodes of a coverage run
+EXPLORERS: dict[str, dict[str, Any]] = {
+    "uniform": {"explorer": "uniform"},
+    "easee": {"explorer": "easee"},
+    "easee, floor 0.2": {"explorer": "easee", "floor": 0.2},
+}
+TASKS: dict[str, dict[str, Any]] = {
+    "coverage": {"prior": "cardinal-grid", "depth": 20},
+    "doorkey": {"prior": "doorkey", "depth": 6},
+}
+FALSE: dict[str, tuple[str, ...]] = {
+    "coverage": ("right right ~ right", "up ~ right", "up ~"),
+    "doorkey": ("forward forward ~ forward", "open ~ pickup", "pickup ~"),
+}
+METRIC = {"coverage": "unique states", "doorkey": "mean reward"}
+
+
+def runs(seeds: int) -> list[Run]:
+    """Return every explorer at every share on both tasks, and with every false relation."""
+    found = []
+    for task, prior in TASKS.items():
+        for name, explorer in EXPLORERS.items():
+            common = prior | explorer | {"task": task}
+            for share in SHARES:
+                settings = common | {"share": share}
+                found += [Run(arm(task, name, share=share), s, settings) for s in range(seeds)]
+            for relation in FALSE[task] if name != "uniform" else ():
+                settings = common | {"share": 0.0, "more": [relation]}
+                found += [Run(arm(task, name, false=relation), s, settings) for s in range(seeds)]
+    return found
+
+
+def arm(task: str, explorer: str, *, share: float = 0.0, false: str = "") -> str:
+    """Name an arm."""
+    return f"{task}/{explorer}/{false or share}"
+
+
+def measure(run: Run) -> Measured:
+    """Cover a grid, or learn DoorKey, in a world where some cells have their actions exchanged."""
+    task, share = run.settings["task"], run.settings["share"]
+    if task == "coverage":
+        return [(WALKS, METRIC[task], _coverage(run, share))]
+    return [(EPISODES, METRIC[task], _reward(run, share))]
+
+
+def _coverage(run: Run, share: float) -> float:
+    env = CardinalGrid(SIZE)
+    table = transitions(env).reshape(-1, len(CARDINAL_ACTIONS))
+    cells = np.arange(len(table))
+    table = exchanged(table, cells, share, np.random.default_rng([run.seed, 1]))
+    start = int(np.ravel_multi_index(tuple(env.start), env.shape))
+    explorer = make_explorer(run, len(CARDINAL_ACTIONS), WALKS)
+    return float(unique_states(walk_table(table.ravel(), start, explorer, STEPS)))
+
+
+def _reward(run: Run, share: float) -> float:
+    world = layout(run.seed)
+    explorer = make_explorer(run, len(DOORKEY_ACTIONS))
+    seed = int(generator(run).integers(2**31))
+    twisted = twist(world, share, np.random.default_rng([run.seed, 1]))
+    learned = learn(twisted, explorer, episodes=EPISODES, seed=seed, **SETTINGS)
+    return float(learned.rewards[-TAIL:].mean())
+
+
+def twist(world: Table, share: float, rng: np.random.Generator) -> Table:
+    """Return a table in which a share of the cells (columns and rows) have actions exchanged."""
+    cells = world.states[:, 0] * (world.states[:, 1].max() + 1) + world.states[:, 1]
+    seed = rng.integers(2**31)
+    successors, rewards, ends = (
+        exchanged(part, cells, share, np.random.default_rng(seed))
+        for part in (world.successors, world.rewards, world.ends)
+    )
+    return replace(world, successors=successors, rewards=rewards, ends=ends)
+
+
+def exchanged(
+    table: NDArray[Any], cells: NDArray[np.int64], share: float, rng: np.random.Generator
+) -> NDArray[Any]:
+    """Permute the actions of a share of the cells, each by a permutation of its own.
+
+    Args:
+        table: (states, actions).
+        cells: int (states,), the cell of each state.
+        share: of the cells.
+        rng: chooses cells and permutations.
+    """
+    count, k = int(cells.max()) + 1, table.shape[1]
+    orders = np.tile(np.arange(k), (count, 1))
+    chosen = rng.random(count) < share
+    orders[chosen] = rng.permuted(orders, axis=1)[chosen]
+    return np.take_along_axis(table, orders[cells], axis=1)
+
+
+def estimates(rows: list[Row]) -> dict[str, Estimate]:
+    """Return the mean of every arm."""
+    values: dict[str, list[float]] = {}
+    for row in rows:
+        values.setdefault(row.arm, []).append(row.value)
+    return {name: mean_interval(found) for name, found in values.items()}
+
+
+def table(rows: list[Row]) -> list[list[str]]:
+    """Return one line for each way to be wrong."""
+    found = estimates(rows)
+    lines = [["task", "what is wrong", *EXPLORERS]]
+    for task in TASKS:
+        wrongs: dict[str, dict[str, Any]] = {
+            f"in {share:.0%} of the cells": {"share": share} for share in SHARES
+        }
+        for relation in FALSE[task]:
+            empty = " Λ" if relation.endswith("~") else ""
+            wrongs[f"false: {relation}{empty}"] = {"false": relation}
+        for label, wrong in wrongs.items():
+            names = [arm(task, name, **wrong) for name in EXPLORERS]
+            cells = [_shown(found[name], task) if name in found else "-" for name in names]
+            if any(name in found for name in names):
+                lines.append([METRIC[task], label, *cells])
+    return lines
+
+
+def _shown(estimate: Estimate, task: str) -> str:
+    if task == "doorkey":
+        return cell(estimate)
+    return f"{estimate.value:,.0f} [{estimate.low:,.0f}, {estimate.high:,.0f}]"
+
+
+def plot(rows: list[Row], folder: Path) -> list[Path]:
+    """Draw both tasks against the share of wrong cells."""
+    plt = pyplot()
+    figure, panels = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
+    found = estimates(rows)
+    titles = {
+        "coverage": ("CardinalGrid, depth 20", "states seen in 100 episodes"),
+        "doorkey": ("DoorKey, depth 6", f"mean reward of the last {TAIL} episodes"),
+    }
+    for axes, (task, (title, what)) in zip(panels, titles.items(), strict=True):
+        for colour, name in zip((GREY, *COLOURS), EXPLORERS, strict=False):
+            shares = [share for share in SHARES if arm(task, name, share=share) in found]
+            values = [found[arm(task, name, share=share)] for share in shares]
+            if shares:
+                label = name.replace("easee", "EASEE")
+                curve(axes, shares, values, color=colour, marker="o", label=label)
+        bare(axes)
+        axes.set_title(title, fontsize=11)
+        axes.set_xticks(SHARES, [f"{share:.0%}" for share in SHARES], fontsize=8)
+        axes.set_ylabel(what)
+        axes.set_xlabel("share of the cells where actions are exchanged")
+        axes.set_ylim(bottom=0)
+    panels[0].legend(frameon=False)
+    return [save(figure, folder / "wrong.png")]
+
+
+FIGURE = Figure(
+    name="wrong",
+    title="what a wrong prior costs",
+    runs=runs,
+    seeds=15,
+    measure=measure,
+    plot=plot,
+    table=table,
+    config=SETTINGS | {"steps": STEPS, "walks": WALKS, "episodes": EPISODES},
+)

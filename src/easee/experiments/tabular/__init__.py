@@ -1,0 +1,1 @@
+"""Figures about tabular Q-learning on DoorKey."""

@@ -1,0 +1,1 @@
+"""The optimal flow where every word leads to one state."""

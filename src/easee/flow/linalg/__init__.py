@@ -1,0 +1,1 @@
+"""The linear systems of the optimisers: graph Laplacians and dense blocks."""

@@ -1,0 +1,43 @@
+"""Priors: what you know about your environment's actions.
+
+`get(name)` returns a ready-made prior, `names()` lists them, and the functions build those that
+take parameters.
+"""
+
+from easee.priors.catalogue import (
+    CARDINAL_ACTIONS,
+    DOORKEY_ACTIONS,
+    MINIGRID_ACTIONS,
+    ROTATION_ACTIONS,
+    atari,
+    boxing,
+    cardinal_grid,
+    carnival,
+    catcher,
+    describe,
+    doorkey,
+    freeway,
+    get,
+    minigrid,
+    names,
+    rotation_grid,
+)
+
+__all__ = [
+    "CARDINAL_ACTIONS",
+    "DOORKEY_ACTIONS",
+    "MINIGRID_ACTIONS",
+    "ROTATION_ACTIONS",
+    "atari",
+    "boxing",
+    "cardinal_grid",
+    "carnival",
+    "catcher",
+    "describe",
+    "doorkey",
+    "freeway",
+    "get",
+    "minigrid",
+    "names",
+    "rotation_grid",
+]

@@ -1,0 +1,225 @@
+"""Ready-made priors: every equivalence set that the paper names, and the complete ones.
+
+`get(name)` returns one by name, `names()` lists them; the functions build those that have parts.
+
+The paper prints "all actions commute" as two pairs, but its figures come out only with all six
+(see `docs/paper.md`): `cardinal-all-commute` and those built on it have six, the `-printed` ones
+just the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from easee._utils.checks import nearest
+from easee.errors import PriorError
+from easee.priors.builders import commute, commute_all, decompose, idempotent, inverse, noop, power
+from easee.priors.equivalences import Equivalences
+
+CARDINAL_ACTIONS = ("right", "left", "up", "down")
+ROTATION_ACTIONS = ("forward", "left", "right")
+DOORKEY_ACTIONS = ("left", "right", "forward", "pickup", "open")
+MINIGRID_ACTIONS = ("left", "right", "forward", "pickup", "drop", "toggle", "done")
+
+
+def get(name: str) -> Equivalences:
+    """Return a ready-made prior.
+
+    >>> print(get("catcher"))
+    actions: left right
+    left right ~ right left
+
+    Raises:
+        PriorError: there is none of that name; the nearest is suggested.
+    """
+    if name not in _PRIORS:
+        raise PriorError(f"no prior is named {name!r}: {nearest(str(name), _PRIORS)}")
+    return _PRIORS[name][1]()
+
+
+def names() -> list[str]:
+    """Return the names of all ready-made priors."""
+    return list(_PRIORS)
+
+
+def describe(name: str) -> str:
+    """Return a prior in a sentence.
+
+    >>> describe("freeway")
+    'going back twice is going back once; waiting and going back commute'
+    """
+    get(name)
+    return _PRIORS[name][0]
+
+
+def cardinal_grid(*, commuting: str = "all", inverses: int = 2) -> Equivalences:
+    """Four moves on a grid.
+
+    Args:
+        commuting: "horizontal" (right and left), "printed" (right and left, up and down), or
+            "all" six pairs.
+        inverses: how many of the pairs right-left and up-down are known to undo each other.
+
+    >>> len(cardinal_grid())
+    8
+    """
+    horizontal, vertical = commute("right", "left"), commute("up", "down")
+    sets = {
+        "horizontal": horizontal,
+        "printed": horizontal | vertical,
+        "all": commute_all(CARDINAL_ACTIONS),
+    }
+    if commuting not in sets:
+        raise PriorError(f"no commuting set is named {commuting!r}: {nearest(commuting, sets)}")
+    if inverses not in (0, 1, 2):
+        raise PriorError(f"expected 0, 1 or 2 inverses, found {inverses!r}")
+    undo = ["right left ~", "up down ~"][:inverses]
+    return Equivalences(CARDINAL_ACTIONS, [sets[commuting], *undo])
+
+
+def rotation_grid(*, relations: int = 3) -> Equivalences:
+    """Forward and two turns on a grid.
+
+    Args:
+        relations: the first 1, 2 or 3 of the paper's (right left ~, left right ~,
+            left left ~ right right); 5 adds the two that make it complete on an open grid: the two
+            ways around a corner, and turning round between two steps forward.
+
+    >>> print(rotation_grid(relations=1))
+    actions: forward left right
+    right left ~ Λ
+    """
+    known = [
+        "right left ~",
+        "left right ~",
+        "left left ~ right right",
+        "forward right forward left ~ right forward left forward",
+        "forward left left forward ~ left left",
+    ]
+    if relations not in (1, 2, 3, 5):
+        raise PriorError(f"expected 1, 2, 3 or 5 relations, found {relations!r}")
+    return Equivalences(ROTATION_ACTIONS, known[:relations])
+
+
+def doorkey() -> Equivalences:
+    """The paper's five relations for MiniGrid's DoorKey, with an OPEN that only opens."""
+    turns = [
+        inverse("left", "right"),
+        power("left", 2, equals="right right"),
+    ]
+    return Equivalences(DOORKEY_ACTIONS, [*turns, idempotent("open"), idempotent("pickup")])
+
+
+def minigrid() -> Equivalences:
+    """What holds of MiniGrid's seven actions wherever `done` ends nothing. `toggle` is left aside.
+
+    >>> len(minigrid())
+    6
+    """
+    turns = [inverse("left", "right"), power("left", 2, equals="right right")]
+    hands = [idempotent("pickup"), idempotent("drop"), noop("done")]
+    return Equivalences(MINIGRID_ACTIONS, [*turns, *hands])
+
+
+def catcher() -> Equivalences:
+    """Left and right commute; walls are left aside."""
+    return commute("left", "right")
+
+
+def freeway() -> Equivalences:
+    """The paper's prior: it keeps exploration from going back again and again."""
+    return Equivalences(["noop", "up", "down"], [idempotent("down"), commute("noop", "down")])
+
+
+def atari(meanings: Sequence[str]) -> Equivalences:
+    """Decompose an Atari game's actions, given what `env.unwrapped.get_action_meanings()` says.
+
+    A diagonal is a vertical and a horizontal move, and an action with FIRE is the move and then
+    FIRE, wherever the game has all of these actions.
+
+    >>> print(atari(["NOOP", "FIRE", "UP", "UPFIRE"]))
+    actions: NOOP FIRE UP UPFIRE
+    UPFIRE ~ UP FIRE
+    """
+    meanings = Equivalences(meanings).actions
+    known = set(meanings)
+    diagonals = [(v + h, v, h) for v in ("UP", "DOWN") for h in ("RIGHT", "LEFT")]
+    moves = ["UP", "RIGHT", "LEFT", "DOWN", *(d for d, _, _ in diagonals)]
+    parts = [*diagonals, *((move + "FIRE", move, "FIRE") for move in moves)]
+    return Equivalences(meanings, [decompose(*p) for p in parts if known.issuperset(p)])
+
+
+def boxing() -> Equivalences:
+    """The paper's twelve decompositions of Boxing's 18 actions."""
+    moves = ["UP", "RIGHT", "LEFT", "DOWN", "UPRIGHT", "UPLEFT", "DOWNRIGHT", "DOWNLEFT"]
+    return atari(["NOOP", "FIRE", *moves, *(move + "FIRE" for move in moves)])
+
+
+def carnival() -> Equivalences:
+    """Right and left commute; NOOP is left out of the actions, as in the paper."""
+    actions = ["FIRE", "RIGHT", "LEFT", "RIGHTFIRE", "LEFTFIRE"]
+    return Equivalences(actions, [commute("RIGHT", "LEFT")])
+
+
+_PRIORS: dict[str, tuple[str, Callable[[], Equivalences]]] = {
+    "cardinal-right-left": (
+        "right and left commute",
+        lambda: cardinal_grid(commuting="horizontal", inverses=0),
+    ),
+    "cardinal-all-commute-printed": (
+        "right and left commute, up and down commute (the two pairs as printed)",
+        lambda: cardinal_grid(commuting="printed", inverses=0),
+    ),
+    "cardinal-all-commute": (
+        "all four moves commute (six pairs)",
+        lambda: cardinal_grid(inverses=0),
+    ),
+    "cardinal-one-inverse-printed": (
+        "the two printed pairs commute, right undoes left",
+        lambda: cardinal_grid(commuting="printed", inverses=1),
+    ),
+    "cardinal-one-inverse": (
+        "all four moves commute, right undoes left",
+        lambda: cardinal_grid(inverses=1),
+    ),
+    "cardinal-both-inverses-printed": (
+        "the two printed pairs commute, right undoes left, up undoes down",
+        lambda: cardinal_grid(commuting="printed"),
+    ),
+    "cardinal-grid": (
+        "all four moves commute, right undoes left, up undoes down: all there is to know",
+        cardinal_grid,
+    ),
+    "rotation-one-inverse": (
+        "right then left is nothing",
+        lambda: rotation_grid(relations=1),
+    ),
+    "rotation-both-inverses": (
+        "right then left is nothing, left then right is nothing",
+        lambda: rotation_grid(relations=2),
+    ),
+    "rotation-grid": (
+        "turns undo each other, two left turns are two right turns",
+        rotation_grid,
+    ),
+    "rotation-grid-complete": (
+        "turns undo each other, corners and about-turns: all there is to know on an open grid",
+        lambda: rotation_grid(relations=5),
+    ),
+    "doorkey": (
+        "turns undo each other, two left turns are two right turns, open and pickup idempotent",
+        doorkey,
+    ),
+    "minigrid": (
+        "turns undo each other, two left turns are two right turns, pickup and drop idempotent, "
+        "done is nothing",
+        minigrid,
+    ),
+    "catcher": ("left and right commute", catcher),
+    "freeway": (
+        "going back twice is going back once; waiting and going back commute",
+        freeway,
+    ),
+    "boxing": ("diagonals and FIRE moves are two moves in a row (12 relations)", boxing),
+    "carnival": ("right and left commute", carnival),
+}

@@ -1,0 +1,1 @@
+"""Pictures: the local-dynamics graph, its construction, and writing image files."""

@@ -1,0 +1,1 @@
+"""The algebra of bare words: presentations, completion, the automaton, bounded closure."""

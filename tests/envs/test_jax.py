@@ -1,0 +1,474 @@
+from functools import cache
+
+import gymnasium as gym
+import numpy as np
+import pytest
+import torch
+from scipy.stats import chi2_contingency, chisquare
+from scipy.stats.contingency import crosstab
+from stable_baselines3.common.preprocessing import preprocess_obs
+
+from easee.envs import catcher, doorkey, grids
+from easee.errors import ArgumentError, ArgumentTypeError
+
+jax = pytest.importorskip("jax")
+
+import jax.numpy as jnp  # noqa: E402
+
+from easee.envs import jax as worlds  # noqa: E402
+
+torch.set_num_threads(1)
+
+LEFT, RIGHT, FORWARD, PICKUP, OPEN = range(5)
+GOAL = (17, 17)
+FIELDS = [(60, 30), (10, 3), (2, 1), (5, 9), (1, 2)]
+ROOMS = [
+    (worlds.CardinalGrid, grids.CardinalGrid, 100, None),
+    (worlds.CardinalGrid, grids.CardinalGrid, (4, 7), (3, 0)),
+    (worlds.CardinalGrid, grids.CardinalGrid, 1, None),
+    (worlds.RotationGrid, grids.RotationGrid, 100, None),
+    (worlds.RotationGrid, grids.RotationGrid, (6, 3), (5, 1, 2)),
+    (worlds.RotationGrid, grids.RotationGrid, (1, 4), None),
+]
+LAYOUTS = [((12, 9), 9), ((1, 1), 1), ((12, 17), 16), ((6, 8), 17)]  # key and door
+WORLDS = [
+    worlds.Catcher(),
+    worlds.Catcher(7, 4),
+    worlds.CardinalGrid(5),
+    worlds.RotationGrid((6, 3), (5, 1, 2), max_steps=9),
+    worlds.DoorKey(),
+]
+
+
+def as_fed(observations, space):
+    """Return what Stable-Baselines3 feeds to its network."""
+    return preprocess_obs(torch.as_tensor(np.asarray(observations)), space).numpy()
+
+
+@cache
+def compiled(world):
+    return jax.jit(world.step), jax.jit(world.observe), jax.jit(world.restart)
+
+
+def play(env, world, first, state, choose, n_episodes):
+    """Play both with the same actions and compare them; return what happened.
+
+    Args:
+        first: the twin's observation after its reset.
+        state: the world's, the same.
+
+    Returns:
+        The twin's observation, reward, terminated and truncated of every step.
+    """
+    step, observe, restart = compiled(world)
+    happened, seen, expected = [], [observe(state)], [first]
+    for episode in range(n_episodes):
+        done = False
+        while not done:
+            action = choose(env)
+            observation, *outcome, _ = env.step(action)
+            state, *found = step(state, action)
+            assert [x.item() for x in found] == outcome
+            happened.append((observation, *outcome))
+            expected.append(observation)
+            seen.append(observe(state))
+            done = outcome[1] or outcome[2]
+        if episode + 1 < n_episodes:
+            expected.append(env.reset()[0])
+            state = restart(state, jax.random.key(episode))
+            if isinstance(world, worlds.Catcher):  # another ball, which it draws itself
+                state = state._replace(ball=jnp.int32(env.ball))
+            seen.append(observe(state))
+    assert seen[0].dtype == jnp.float32 and seen[0].shape == world.observation_shape
+    np.testing.assert_array_equal(np.array(seen), as_fed(expected, env.observation_space))
+    return happened
+
+
+def chances(counts):
+    """Return how probable it is that counts this uneven are drawn uniformly."""
+    return chisquare(counts).pvalue
+
+
+# --- Catcher -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("width", "height"), FIELDS)
+def test_catcher_is_its_twin_over_whole_episodes(width, height):
+    rng, rewards = np.random.default_rng(0), []
+    world = worlds.Catcher(width, height)
+    for seed in range(3):
+        env = catcher.Catcher(width, height)
+        first, _ = env.reset(seed=seed)
+        state = worlds.CatcherState(*map(jnp.int32, (env.ball, env.paddle, env.row)))
+
+        def choose(env):  # often towards the ball, so that some are caught
+            return int(rng.integers(2) if rng.random() < 0.5 else env.paddle < env.ball)
+
+        happened = play(env, world, first, state, choose, 6)
+        assert len(happened) == 6 * height
+        rewards += [reward for _, reward, terminated, _ in happened if terminated]
+    assert 1.0 in rewards and (width == 1 or -1.0 in rewards)
+
+
+@pytest.mark.parametrize(("width", "height"), [(5, 3), (4, 5), (2, 1)])
+def test_catcher_is_its_twin_in_every_state(width, height):
+    env, world = catcher.Catcher(width, height), worlds.Catcher(width, height)
+    grid = np.mgrid[:width, :width, : height + 1, :2].reshape(4, -1)  # past the end too
+
+    def step(parts, action):
+        there, *outcome = world.step(worlds.CatcherState(*parts), action)
+        return world.observe(there), outcome
+
+    seen, found = jax.jit(jax.vmap(step))(tuple(jnp.asarray(grid[:3])), grid[3])
+    observations, outcomes = [], []
+    for ball, paddle, row, action in grid.T.tolist():
+        env.ball, env.paddle, env.row = ball, paddle, row
+        observation, *outcome, _ = env.step(action)
+        observations.append(observation)
+        outcomes.append(outcome)
+    np.testing.assert_array_equal(np.array(found).T, outcomes)
+    np.testing.assert_array_equal(seen, as_fed(observations, env.observation_space))
+
+
+@pytest.mark.parametrize(("width", "height"), FIELDS)
+def test_balls_are_drawn_uniformly_from_the_columns_that_can_be_reached(width, height):
+    world, n = worlds.Catcher(width, height), 3000
+    state = jax.jit(jax.vmap(world.reset))(jax.random.split(jax.random.key(3), n))
+    columns, counts = np.unique(state.ball, return_counts=True)
+    assert columns.tolist() == catcher.reachable_columns(width, height).tolist()
+    assert len(columns) == 1 or chances(counts) > 1e-3
+    assert (state.paddle == width // 2).all() and (state.row == 0).all()
+
+
+def test_another_ball_falls_in_the_next_episode():
+    world = worlds.Catcher()
+    later = worlds.CatcherState(*map(jnp.int32, (0, 7, 30)))
+    balls = jax.jit(jax.vmap(world.restart, (None, 0)))(
+        later, jax.random.split(jax.random.key(1), 300)
+    )
+    assert len(np.unique(balls.ball)) > 20
+    assert set(np.unique(balls.paddle)) == {30} and set(np.unique(balls.row)) == {0}
+
+
+# --- grids -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("kind", "twin", "size", "start"), ROOMS)
+@pytest.mark.parametrize("max_steps", [1, 80])
+def test_a_grid_is_its_twin_over_whole_episodes(kind, twin, size, start, max_steps):
+    rng = np.random.default_rng(max_steps)
+    env, world = gym.wrappers.TimeLimit(twin(size, start), max_steps), kind(size, start, max_steps)
+
+    def choose(env):
+        return int(rng.integers(env.action_space.n))
+
+    happened = play(env, world, env.reset()[0], world.reset(jax.random.key(0)), choose, 3)
+    assert len(happened) == 3 * max_steps
+
+
+@pytest.mark.parametrize(("kind", "twin", "size", "start"), ROOMS)
+def test_a_grid_is_its_twin_at_all_places(kind, twin, size, start):
+    env, world = twin(size, start), kind(size, start)
+    # All of a small room; the borders and the middle of a large one.
+    axes = [range(n) if n < 9 else [0, 1, n // 2, n - 2, n - 1] for n in env.shape]
+    *places, actions = np.meshgrid(*axes, range(world.n_actions))
+    places, actions = np.column_stack([x.ravel() for x in places]), actions.ravel()
+
+    def step(place, action):
+        there, *outcome = world.step(worlds.GridState(place, jnp.int32(0)), action)
+        return there, outcome, world.observe(there)
+
+    there, outcome, seen = jax.jit(jax.vmap(step))(places, actions)
+    expected = twin.transition(places, actions, env.size)
+    np.testing.assert_array_equal(there.place, expected)
+    np.testing.assert_array_equal(seen, as_fed(expected, env.observation_space))
+    assert not np.any(outcome) and (there.steps == 1).all()
+    assert (expected == places).all(axis=1).any()  # walls were met
+
+
+@pytest.mark.parametrize(("kind", "twin", "size", "start"), ROOMS)
+def test_every_episode_of_a_grid_begins_at_its_start(kind, twin, size, start):
+    world = kind(size, start)
+    state = world.reset(jax.random.key(1))
+    assert state.place.tolist() == twin(size, start).start.tolist()
+    for action in range(world.n_actions):
+        state, *_ = world.step(state, action)
+    again = world.restart(state, jax.random.key(2))
+    assert again.place.tolist() == twin(size, start).start.tolist() and again.steps == 0
+
+
+def test_a_grid_without_a_limit_is_never_cut_off():
+    world = worlds.CardinalGrid(3)
+    state = world.reset(jax.random.key(0))._replace(steps=jnp.int32(10**6))
+    assert not world.step(state, 0)[3]
+
+
+# --- DoorKey -----------------------------------------------------------------------------------
+
+
+def mirror(env, world):
+    """Return the state of a twin's layout, at the beginning of an episode."""
+    return world.at(env.state, key=env.key_place, door=env.door.cur_pos[1])
+
+
+def lay_out(key, door):
+    """Return a twin with the key and the door in given places."""
+    env = doorkey.DoorKey()
+    env.reset(seed=0)
+    env.grid.set(*env.key_place, None)
+    env.grid.set(*env.door.cur_pos, env.grid.get(doorkey.SPLIT, 0))  # a wall
+    env.key_place = key
+    env.put_obj(env.key, *key)
+    env.put_obj(env.door, doorkey.SPLIT, door)
+    return env
+
+
+def solve(env):
+    """Return an action that leads to the goal: key, door, goal."""
+    (column, row), door = env.agent_pos, env.door.cur_pos[1]
+    target = env.key_place
+    if env.carrying:
+        target = GOAL if column > doorkey.SPLIT else (doorkey.SPLIT + 1, door)
+    ahead = tuple(int(x) for x in env.front_pos)
+    if ahead == env.key_place and not env.carrying:
+        return PICKUP
+    if ahead == (doorkey.SPLIT, door) and env.carrying and not env.door.is_open:
+        return OPEN
+    if row != target[1]:  # rows first: the door is in a wall
+        wanted = 1 if row < target[1] else 3
+    else:
+        wanted = 0 if column < target[0] else 2
+    return FORWARD if env.agent_dir == wanted else RIGHT
+
+
+def test_doorkey_has_its_twin_s_constants():
+    for name in ("SIZE", "SPLIT", "MAX_STEPS"):
+        assert getattr(worlds, name) == getattr(doorkey, name)
+    assert worlds.DoorKey().max_steps == doorkey.DoorKey().max_steps
+    assert worlds.DoorKey.observation_shape == (sum(doorkey.DoorKey().observation_space.nvec),)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_doorkey_is_its_twin_over_whole_episodes(seed):
+    rng = np.random.default_rng(seed)
+    env, world = doorkey.DoorKey(max_steps=300), worlds.DoorKey(300)
+    first, _ = env.reset(seed=seed)
+
+    def choose(env):
+        return int(rng.integers(5)) if rng.random() < 0.4 else solve(env)
+
+    happened = play(env, world, first, mirror(env, world), choose, 3)
+    observations = np.array([observation for observation, *_ in happened])
+    assert observations[:, 3].any() and observations[:, 4].any()  # key and door
+    goals = [(tuple(o[:2]), reward) for o, reward, terminated, _ in happened if terminated]
+    assert goals == [(GOAL, 1.0)] * 3
+
+
+@pytest.mark.parametrize(("key", "door"), LAYOUTS)
+def test_doorkey_is_its_twin_in_every_state(key, door):
+    env, world = lay_out(key, door), worlds.DoorKey()
+    rooms = [(c, r) for c in range(1, 18) for r in range(1, 18) if c != doorkey.SPLIT]
+    places = [(c, r, holds, o) for c, r in rooms for holds in (0, 1) for o in (0, 1)]
+    places += [(doorkey.SPLIT, door, holds, 1) for holds in (0, 1)]
+    places = [(c, r, holds, o) for c, r, holds, o in places if holds or (c, r) != key]
+    states = [(c, r, heading, holds, o) for c, r, holds, o in places for heading in range(4)]
+    before, expected, outcomes = [], [], []
+    for state in states:
+        for action in range(5):
+            env.state = state
+            observation, *outcome, _ = env.step(action)
+            before.append((*state, action))
+            expected.append(observation)
+            outcomes.append(outcome)
+    *parts, actions = np.array(before).T
+
+    def step(parts, action):
+        there, *outcome = world.step(world.at(parts, key=key, door=door), action)
+        return world.observe(there), outcome
+
+    seen, found = jax.jit(jax.vmap(step))(tuple(parts), actions)
+    np.testing.assert_array_equal(seen, as_fed(expected, env.observation_space))
+    np.testing.assert_array_equal(np.array(found).T, outcomes)
+    changes = np.array(expected) - np.array(before)[:, :5]
+    assert (changes != 0).any(axis=0).all()  # moves, turns, pickups and openings
+    assert np.sum(outcomes, axis=0)[0] > 0  # and goals
+
+
+@pytest.mark.parametrize("max_steps", [1, 7])
+def test_doorkey_is_cut_off_as_its_twin_is(max_steps):
+    env, world = doorkey.DoorKey(max_steps=max_steps), worlds.DoorKey(max_steps)
+    env.reset(seed=0)
+    state = mirror(env, world)
+    found = []
+    for _ in range(max_steps + 1):  # one more than there should be
+        outcome = env.step(LEFT)[1:4]
+        state, *same = world.step(state, LEFT)
+        assert tuple(x.item() for x in same) == outcome
+        found.append(outcome[2])
+    assert found == [False] * (max_steps - 1) + [True] * 2
+
+
+def test_the_goal_counts_in_the_very_last_step():
+    env, world = doorkey.DoorKey(max_steps=1), worlds.DoorKey(1)
+    env.reset(seed=0)
+    env.state = (16, 17, 0, 1, 1)
+    _, *found = world.step(mirror(env, world), FORWARD)
+    assert [x.item() for x in found] == list(env.step(FORWARD)[1:4]) == [1.0, True, True]
+
+
+def test_layouts_are_drawn_uniformly():
+    n = 20_000
+    state = jax.jit(jax.vmap(worlds.DoorKey().reset))(jax.random.split(jax.random.key(0), n))
+    key, start, door = state.layout.key, state.layout.start, state.layout.door
+    cells = [np.asarray(at[:, 0] - 1) * 17 + np.asarray(at[:, 1] - 1) for at in (key, start)]
+    for values, size in [(cells[0], 204), (cells[1], 204), (door - 1, 17), (start[:, 2], 4)]:
+        counts = np.bincount(values, minlength=size)
+        assert len(counts) == size and chances(counts) > 1e-3
+    apart = np.bincount((cells[1] - cells[0]) % 204, minlength=204)
+    assert apart[0] == 0 and chances(apart[1:]) > 1e-3  # never on the key, else anywhere
+    heading = start[:, 2]
+    pairs = [(cells[0], door), (cells[1], door), (cells[0], heading), (cells[1], heading)]
+    for a, b in [*pairs, (door, heading)]:  # each independent of the others
+        assert chi2_contingency(crosstab(a, b).count).pvalue > 1e-3
+
+
+def test_layouts_are_drawn_as_the_twin_draws_them():
+    env, n = doorkey.DoorKey(), 2000
+    drawn = []
+    for seed in range(n):
+        observation, _ = env.reset(seed=seed)
+        drawn.append((*env.key_place, env.door.cur_pos[1], *observation[:3]))
+    state = jax.jit(jax.vmap(worlds.DoorKey().reset))(jax.random.split(jax.random.key(4), 5 * n))
+    ours = np.column_stack([state.layout.key, state.layout.door, state.layout.start])
+    for theirs, mine in zip(np.array(drawn).T, ours.T, strict=True):
+        counts = [np.bincount(values, minlength=19) for values in (theirs, mine)]
+        assert ((counts[0] > 0) == (counts[1] > 0)).all()
+        assert chi2_contingency(np.array(counts)[:, counts[1] > 0]).pvalue > 1e-3
+
+
+def test_an_episode_of_doorkey_begins_with_nothing_done_and_keeps_its_layout():
+    world = worlds.DoorKey()
+    first = world.reset(jax.random.key(5))
+    assert [*first.place.tolist(), first.heading] == first.layout.start.tolist()
+    assert not first.carries and not first.opened and first.steps == 0
+    layout = first.layout
+    later = world.at(
+        [16, 3, 2, True, True], key=layout.key, door=layout.door, start=layout.start, steps=99
+    )
+    assert later.steps == 99 and later.layout.start.tolist() == layout.start.tolist()
+    again = world.restart(later, jax.random.key(6))
+    jax.tree.map(np.testing.assert_array_equal, again, first)
+
+
+# --- all ---------------------------------------------------------------------------------------
+
+
+def signature(tree):
+    """Return the shapes and types of some arrays."""
+    return jax.tree.map(lambda x: (x.shape, x.dtype.name, x.weak_type), tree)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("world", WORLDS, ids=repr)
+def test_types_are_small_and_stay(world, wide):
+    with jax.enable_x64(wide):
+        state = jax.eval_shape(world.reset, jax.random.key(0))
+        assert {x.dtype.name for x in jax.tree.leaves(state)} <= {"int32", "bool"}
+        assert not any(x.weak_type for x in jax.tree.leaves(state))
+        again = jax.eval_shape(world.restart, state, jax.random.key(1))
+        there, *outcome = jax.eval_shape(world.step, state, jnp.asarray(1))
+        observation = jax.eval_shape(world.observe, state)
+    assert signature(state) == signature(there) == signature(again)
+    assert signature(outcome) == [((), name, False) for name in ("float32", "bool", "bool")]
+    assert signature(observation) == (world.observation_shape, "float32", False)
+
+
+@pytest.mark.parametrize("world", WORLDS, ids=repr)
+def test_many_at_once_are_as_one_at_a_time(world):
+    n_envs, n_steps = 3, 40
+    keys = jax.random.split(jax.random.key(0), n_envs)
+    actions = jax.random.randint(jax.random.key(1), (n_steps, n_envs), 0, world.n_actions)
+
+    def turn(state, given):
+        action, number = given
+        there, *outcome = world.step(state, action)
+        done = outcome[1] | outcome[2]
+        first = world.restart(there, jax.random.key(number))
+        there = jax.tree.map(lambda a, b: jnp.where(done, a, b), first, there)
+        return there, (world.observe(there), *outcome)
+
+    def walk(states):
+        turns = jax.vmap(turn, (0, (0, None)))
+        return jax.lax.scan(turns, states, (actions, jnp.arange(n_steps)))
+
+    last, found = jax.device_get(jax.jit(walk)(jax.vmap(world.reset)(keys)))
+    assert found[0].shape == (n_steps, n_envs, *world.observation_shape)
+    alone = jax.jit(turn)
+    for i in range(n_envs):
+        state, expected = world.reset(keys[i]), []
+        for t in range(n_steps):
+            state, seen = alone(state, (actions[t, i], t))
+            expected.append(jax.device_get(seen))
+        for a, b in zip(found, zip(*expected, strict=True), strict=True):
+            np.testing.assert_array_equal(a[:, i], np.array(b))
+        jax.tree.map(lambda a, b, i=i: np.testing.assert_array_equal(a[i], b), last, state)
+
+
+@pytest.mark.parametrize("world", WORLDS, ids=repr)
+def test_a_world_is_a_constant(world):
+    assert hash(world) == hash(eval(repr(world), vars(worlds)))
+    assert world == eval(repr(world), vars(worlds))
+    observe = jax.jit(lambda world, key: world.observe(world.reset(key)), static_argnums=0)
+    assert observe(world, jax.random.key(0)).shape == world.observation_shape
+    with pytest.raises(AttributeError):
+        world.max_steps = 3
+
+
+def test_a_room_can_be_given_by_its_side_or_as_a_list():
+    assert worlds.CardinalGrid(5) == worlds.CardinalGrid([5, 5], [2, 2])
+    assert hash(worlds.CardinalGrid([5, 5], [2, 2])) == hash(worlds.CardinalGrid(5, (2, 2)))
+    assert worlds.CardinalGrid(5) != worlds.CardinalGrid(5, max_steps=3)
+
+
+@pytest.mark.parametrize(
+    ("world", "twin"),
+    [
+        (worlds.Catcher(), catcher.Catcher()),
+        (worlds.CardinalGrid(), grids.CardinalGrid()),
+        (worlds.RotationGrid(), grids.RotationGrid()),
+        (worlds.DoorKey(), doorkey.DoorKey()),
+    ],
+)
+def test_actions_are_the_twin_s(world, twin):
+    assert world.action_names == twin.action_names
+    assert world.n_actions == twin.action_space.n
+
+
+@pytest.mark.parametrize("arguments", [(0, 3), (3, 0), (1, 1), (2.5, 3), (3, "4"), (True, 3)])
+def test_catcher_refuses_what_its_twin_refuses(arguments):
+    with pytest.raises(ArgumentError) as expected:
+        catcher.Catcher(*arguments)
+    with pytest.raises(type(expected.value)) as found:
+        worlds.Catcher(*arguments)
+    assert str(found.value) == str(expected.value)
+
+
+@pytest.mark.parametrize("arguments", [(0,), ((3, 0),), (5, (5, 0)), (5, (-1, 0)), (5, (1, 1, 7))])
+@pytest.mark.parametrize(
+    ("kind", "twin"),
+    [(worlds.CardinalGrid, grids.CardinalGrid), (worlds.RotationGrid, grids.RotationGrid)],
+)
+def test_a_grid_refuses_what_its_twin_refuses(kind, twin, arguments):
+    with pytest.raises(ArgumentError) as expected:
+        twin(*arguments)
+    with pytest.raises(ArgumentError) as found:
+        kind(*arguments)
+    assert str(found.value) == str(expected.value)
+
+
+@pytest.mark.parametrize("kind", [worlds.CardinalGrid, worlds.RotationGrid, worlds.DoorKey])
+def test_a_limit_is_a_whole_number_of_steps(kind):
+    with pytest.raises(ArgumentError, match="max_steps of at least 1, found 0"):
+        kind(max_steps=0)
+    with pytest.raises(ArgumentTypeError, match="max_steps as a whole number, found 2.5"):
+        kind(max_steps=2.5)

@@ -1,0 +1,157 @@
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import easee
+from easee.agents.population.training import Population
+from easee.cli import app
+from easee.experiments.deep import population_backend as population
+from easee.experiments.harness.runner import run_missing
+from easee.experiments.harness.store import Store
+from easee.experiments.registry import FIGURES
+
+CATCHER = FIGURES["catcher"].for_backend("population").with_steps(900)
+
+
+@pytest.fixture(autouse=True)
+def small_fields(monkeypatch):
+    """Make Catcher's fields a fourth as wide and as high."""
+    full = population.field
+    monkeypatch.setattr(population, "field", lambda settings: tuple(n // 4 for n in full(settings)))
+
+
+def run(folder, **options):
+    return run_missing(CATCHER, folder, **({"seeds": 2, "backend": "population"} | options))
+
+
+def interrupt(monkeypatch, step, folder, **options):
+    """Run with checkpoints all the time, and stop at a step."""
+    monkeypatch.setattr(population, "PAUSE", 0.0)
+    monkeypatch.setattr(population, "WORTH", 0.0)
+    advance = Population.advance
+
+    def stop(self, steps=None):
+        if self.steps >= step:
+            raise KeyboardInterrupt
+        return advance(self, 100)
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(Population, "advance", stop)
+        run(folder, **options)
+
+
+def test_all_runs_are_done_as_one_program(tmp_path, monkeypatch):
+    made = []
+    make = population.make_population
+    monkeypatch.setattr(population, "make_population", lambda runs: made.append(runs) or make(runs))
+    rows = run(tmp_path)
+    assert [len(runs) for runs in made] == [6]
+    assert {(row.arm, row.seed) for row in rows} == {run.key for run in CATCHER.runs(2)}
+    assert all(-1 <= row.value <= 1 and row.metric == "reward" for row in rows)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["meta.json", "runs.csv"]
+    before = (tmp_path / "runs.csv").read_bytes()
+    run(tmp_path)  # nothing is missing
+    assert len(made) == 1 and (tmp_path / "runs.csv").read_bytes() == before
+    run(tmp_path, seeds=3)  # only the new seed is
+    assert [len(runs) for runs in made] == [6, 3]
+
+
+def test_an_interrupted_population_goes_on_where_it_was(tmp_path, monkeypatch):
+    run(tmp_path / "whole")
+    advance = Population.advance
+    interrupt(monkeypatch, 300, tmp_path / "cut")
+    shown = Store(CATCHER, tmp_path / "cut").shown()
+    assert {row.arm for row in shown} == {"uniform", "easee", "zeta"}
+    assert 200 <= max(row.step for row in shown) <= 306
+    plotted = CliRunner().invoke(
+        app,
+        ["plot", "catcher", "--backend", "population", "--steps", "900", "--out", tmp_path / "cut"],
+    )
+    assert plotted.exit_code == 0 and "6 runs are not finished" in plotted.output
+    began = []
+    monkeypatch.setattr(
+        Population, "advance", lambda self, n=None: began.append(self.steps) or advance(self, n)
+    )
+    run(tmp_path / "cut")
+    assert began[0] == 300
+    whole, cut = ((tmp_path / name / "runs.csv").read_bytes() for name in ("whole", "cut"))
+    assert whole == cut
+    assert not (tmp_path / "cut/partial.csv").exists()
+
+
+@pytest.mark.parametrize("name", ["catcher-depth", "catcher-width"])
+def test_more_of_catcher(name, tmp_path):
+    figure = FIGURES[name].with_steps(480)
+    arms = ["uniform", "easee/5"] if name == "catcher-depth" else ["easee/20", "uniform/40"]
+    rows = run_missing(figure, tmp_path, seeds=1, arms=arms, backend="population")
+    assert figure.plot(rows, tmp_path)[0].stat().st_size > 10_000
+    header, *lines = figure.table(rows)
+    assert len(lines) == 2 and all(len(line) == len(header) for line in lines)
+
+
+def test_a_checkpoint_of_other_runs_stays(tmp_path):
+    run(tmp_path, seeds=1, arms=["uniform"])
+    (tmp_path / "parts").mkdir()
+    other = tmp_path / "parts/other.npz"
+    other.write_bytes(b"checkpoint")
+    (tmp_path / "partial.csv").write_text("figure,arm,seed,step,metric,value\n")
+    run(tmp_path, seeds=1, arms=["uniform"])
+    assert other.exists() and (tmp_path / "partial.csv").exists()
+    run(tmp_path, seeds=1, arms=["uniform"], force=True)
+    assert not other.exists()
+
+
+def test_a_checkpoint_goes_when_its_runs_are_done(tmp_path, monkeypatch):
+    interrupt(monkeypatch, 200, tmp_path, seeds=1, arms=["uniform"])
+    run(tmp_path, seeds=1)  # other runs together, that one among them
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["meta.json", "runs.csv"]
+
+
+def test_stopped_while_handing_over_nothing_is_lost(tmp_path):
+    store = Store(CATCHER, tmp_path)
+    store.open()
+    runs = CATCHER.runs(1)
+    for _ in population.do_together(runs, store):
+        break
+    assert store.missing(runs) == []
+    assert not any(store.parts.glob("*.npz"))
+
+
+def test_nothing_is_thrown_away_for_a_missing_extra(tmp_path, monkeypatch):
+    run(tmp_path, seeds=1, arms=["uniform"])
+    monkeypatch.setitem(sys.modules, "easee.agents.population.training", None)
+    with pytest.raises(ImportError):
+        run(tmp_path, seeds=1, arms=["uniform"], force=True)
+    assert (tmp_path / "runs.csv").exists()
+
+
+def test_too_few_steps_for_an_episode(tmp_path):
+    command = ["run", "catcher", "--backend", "population", "--seeds", "1", "--steps", "4"]
+    done = CliRunner().invoke(app, [*command, "--arm", "uniform", "--out", str(tmp_path)])
+    assert done.exit_code == 1 and "no episode ended" in done.output
+
+
+def test_figures_without_a_population_say_so(tmp_path):
+    with pytest.raises(easee.ArgumentError, match="fig3 is not done by a population"):
+        run_missing(FIGURES["fig3"], tmp_path, seeds=1, backend="population")
+    with pytest.raises(easee.ArgumentError, match="backend of local, ray, population, found 'gpu'"):
+        run_missing(FIGURES["fig3"], tmp_path, seeds=1, backend="gpu")
+    with pytest.raises(easee.ArgumentError, match="add --backend population"):
+        run_missing(FIGURES["catcher-depth"], tmp_path, seeds=1)
+    with pytest.raises(easee.ArgumentError, match="leave out --jobs"):
+        run_missing(CATCHER, tmp_path, seeds=1, backend="population", jobs=2)
+
+
+def test_populations_have_their_own_size_and_folder():
+    for name, seeds, steps in (
+        ("catcher", 20, 300_000),
+        ("freeway", 5, 500_000),
+        ("boxing", 5, 300_000),
+        ("carnival", 5, 300_000),
+    ):
+        figure = FIGURES[name].for_backend("population")
+        assert (figure.seeds, figure.steps, figure.folder) == (seeds, steps, name)
+        assert FIGURES[name].folder == f"{name}-sb3"
+    assert "500,000 steps instead of 10,000,000" in FIGURES["freeway"].population.reduced
+    assert FIGURES["catcher"].population.reduced == ""

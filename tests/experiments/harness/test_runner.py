@@ -1,0 +1,292 @@
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import easee
+from easee.cli import app
+from easee.experiments.harness.figure import Row
+from easee.experiments.harness.runner import ClusterError, run_missing
+from easee.experiments.harness.store import ResultsError, Store
+from easee.experiments.registry import FIGURES, get_figure
+
+FIG3 = FIGURES["fig3"]
+ARMS = ["CardinalGrid/uniform", "CardinalGrid/cardinal-grid/2", "CardinalGrid/cardinal-grid/4"]
+
+
+def run(folder, **options):
+    return run_missing(FIG3, folder, **({"seeds": 2, "arms": ARMS, "jobs": 1} | options))
+
+
+def easee_command(*arguments):
+    return [sys.executable, "-m", "easee.cli", *map(str, arguments)]
+
+
+def test_rows_are_long_form_with_meta(tmp_path):
+    rows = run(tmp_path)
+    text = (tmp_path / "runs.csv").read_text()
+    assert text.splitlines()[0] == "figure,arm,seed,step,metric,value"
+    assert len(rows) == len(text.splitlines()) - 1 == 2 * (4 + 1 + 4)
+    meta = json.loads((tmp_path / "meta.json").read_text())
+    assert meta["figure"] == "fig3" and meta["versions"]["easee"] == easee.__version__
+    assert {"config", "command"} <= set(meta)
+    assert not (tmp_path / "parts").exists()
+
+
+def test_every_command_that_did_runs_is_noted_once(tmp_path, monkeypatch):
+    for arguments, seeds in (("a", 1), ("a", 1), ("b", 1), ("b --seeds 2", 2), ("a", 2)):
+        monkeypatch.setattr(sys, "argv", ["easee", *arguments.split()])
+        run(tmp_path, seeds=seeds)
+    meta = json.loads((tmp_path / "meta.json").read_text())
+    assert meta["command"] == "easee a && easee b --seeds 2"
+
+
+def test_processes_change_nothing(tmp_path):
+    run(tmp_path / "one")
+    run(tmp_path / "two", jobs=2)
+    assert (tmp_path / "one/runs.csv").read_bytes() == (tmp_path / "two/runs.csv").read_bytes()
+
+
+def test_only_what_is_missing_is_done(tmp_path, monkeypatch):
+    run(tmp_path, seeds=1)
+    done = []
+    measure = FIG3.measure
+    counting = lambda r: done.append(r.key) or measure(r)  # noqa: E731
+    monkeypatch.setitem(FIG3.__dict__, "measure", counting)
+    run(tmp_path, seeds=2)
+    assert sorted(done) == sorted((arm, 1) for arm in ARMS)
+    done.clear()
+    run(tmp_path, seeds=2)
+    assert done == []
+
+
+def test_more_seeds_later_give_the_same_bytes(tmp_path):
+    run(tmp_path / "whole", seeds=3)
+    for seeds in (1, 3):
+        run(tmp_path / "parts", seeds=seeds)
+    assert (tmp_path / "whole/runs.csv").read_bytes() == (tmp_path / "parts/runs.csv").read_bytes()
+
+
+def test_sigkill_loses_only_what_was_in_flight(tmp_path):
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    options = ["run", "fig3", "--seeds", 1, "--jobs", 2]
+    subprocess.run(easee_command(*options, "--out", whole), check=True, capture_output=True)
+    parts = killed / "parts"
+    kept = 0
+    for least in (3, 20):  # killed twice, at different moments
+        process = subprocess.Popen(
+            easee_command(*options, "--out", killed),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        while process.poll() is None and len(list(parts.glob("*.csv"))) < least:
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        now = len([p for p in parts.glob("*.csv")])
+        assert now >= max(kept, least)
+        kept = now
+    assert not (killed / "runs.csv").exists()
+    assert len(Store(FIG3, killed).missing(FIG3.runs(1))) == 82 - kept
+    subprocess.run(easee_command(*options, "--out", killed), check=True, capture_output=True)
+    assert (whole / "runs.csv").read_bytes() == (killed / "runs.csv").read_bytes()
+
+
+def test_workers_end_with_whoever_started_them(tmp_path):
+    process = subprocess.Popen(
+        easee_command("run", "sensitivity", "--seeds", 2, "--jobs", 2, "--out", tmp_path),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # the workers are in its group
+    )
+    while process.poll() is None and not list((tmp_path / "parts").glob("*.csv")):
+        time.sleep(0.05)
+    process.kill()  # it alone, not the group
+    process.wait()
+    for _ in range(100):
+        try:
+            os.killpg(process.pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.2)
+    os.killpg(process.pid, signal.SIGKILL)
+    pytest.fail("workers outlived the process that started them")
+
+
+def test_corrupt_rows_are_named_kept_apart_and_done_again(tmp_path):
+    run(tmp_path)
+    path = tmp_path / "runs.csv"
+    good = path.read_bytes()
+    lines = path.read_text().splitlines()
+    lines[3] = lines[3].rsplit(",", 1)[0] + ",abc"
+    path.write_text("\n".join(lines) + "\n")
+    found = Store(FIG3, tmp_path).read()
+    assert len(found.problems) == 1 and "line 4" in found.problems[0]
+    assert len(found.rows) == len(lines) - 1 - 4  # a run with a damaged row is not done
+    run(tmp_path, arms=ARMS[1:])  # this puts the table together without it
+    run(tmp_path)
+    assert path.read_bytes() == good
+
+
+def test_a_damaged_part_and_a_cut_line_are_done_again(tmp_path):
+    run(tmp_path / "whole")
+    good = (tmp_path / "whole/runs.csv").read_bytes()
+    store = Store(FIG3, tmp_path / "cut")
+    store.open()
+    todo = [r for r in FIG3.runs(2) if r.arm in ARMS]
+    for one in todo:
+        store.add(one, FIG3.rows(one, FIG3.measure(one)))
+    first, second, *_ = sorted(store.parts.glob("*.csv"))
+    first.write_bytes(first.read_bytes()[:-9])
+    second.write_bytes(b"\0\1garbage\n")
+    assert len(store.missing(todo)) == 2
+    run(tmp_path / "cut")
+    table = tmp_path / "cut/runs.csv"
+    assert table.read_bytes() == good
+    table.write_text(table.read_text().rsplit("\n", 2)[0] + "\nfig3")
+    assert len(store.missing(todo)) == 1
+    run(tmp_path / "cut")
+    assert table.read_bytes() == good
+
+
+@pytest.mark.parametrize("text", ["[1]", '{"figure": "fig3", "versions": 3}', "{"])
+def test_a_damaged_description_is_an_error(tmp_path, text):
+    run(tmp_path, seeds=1)
+    (tmp_path / "meta.json").write_text(text)
+    with pytest.raises(ResultsError, match="damaged"):
+        run(tmp_path)
+    assert CliRunner().invoke(app, ["plot", "fig3", "--out", str(tmp_path)]).exit_code == 0
+
+
+def test_plots_are_of_the_settings_that_were_run(tmp_path):
+    run(tmp_path, seeds=1)
+    meta = json.loads((tmp_path / "meta.json").read_text())
+    meta["config"][next(iter(meta["config"]))] = "something else"
+    (tmp_path / "meta.json").write_text(json.dumps(meta))
+    done = CliRunner().invoke(app, ["plot", "fig3", "--out", str(tmp_path)])
+    assert done.exit_code == 1 and "something else" in done.output
+
+
+def test_what_another_process_finishes_meanwhile_is_kept(tmp_path, monkeypatch):
+    run(tmp_path, seeds=1)
+    store = Store(FIG3, tmp_path)
+    store.parts.mkdir()
+    late = next(r for r in FIG3.runs(2) if r.key == (ARMS[0], 1))
+    row = FIG3.rows(late, [(1, "unique states", 7.0)])
+    read = Store._read
+    monkeypatch.setattr(
+        Store, "_read", lambda self, parts: (store.add(late, row), read(self, parts))[1]
+    )
+    store.gather(FIG3.runs(2))
+    monkeypatch.undo()
+    assert [r for r in store.read().rows if r.seed == 1] == list(row)
+
+
+def test_a_run_that_measures_nothing_is_done(tmp_path, monkeypatch):
+    calls = []
+    monkeypatch.setitem(FIG3.__dict__, "measure", lambda r: calls.append(r.key) or [])
+    run(tmp_path, seeds=1, arms=ARMS[:1])
+    run(tmp_path, seeds=1, arms=ARMS[:1])
+    assert len(calls) == 1
+
+
+def test_folders_of_something_else_are_refused(tmp_path):
+    run(tmp_path)
+    with pytest.raises(ResultsError, match="another figure"):
+        run_missing(FIGURES["depth"], tmp_path, seeds=1, arms=["CardinalGrid/uniform"], jobs=1)
+    meta = json.loads((tmp_path / "meta.json").read_text())
+    meta["versions"]["easee"] = "0.0.1"
+    (tmp_path / "meta.json").write_text(json.dumps(meta))
+    with pytest.raises(ResultsError, match="another version"):
+        run(tmp_path)
+    (tmp_path / "meta.json").write_text("{")
+    with pytest.raises(ResultsError, match="damaged"):
+        run(tmp_path)
+    (tmp_path / "meta.json").unlink()
+    with pytest.raises(ResultsError, match="no meta.json"):
+        run(tmp_path)
+    before = (tmp_path / "runs.csv").read_bytes()
+    run(tmp_path, force=True)
+    assert (tmp_path / "runs.csv").read_bytes() == before
+
+
+def test_a_table_of_something_else_is_refused(tmp_path):
+    run(tmp_path)
+    (tmp_path / "runs.csv").write_text("a,b,c\n1,2,3\n")
+    with pytest.raises(ResultsError, match="no table of runs"):
+        run(tmp_path)
+
+
+def test_bad_input():
+    with pytest.raises(easee.ArgumentError, match="did you mean 'fig3'"):
+        get_figure("fig33")
+    with pytest.raises(easee.ArgumentError, match="did you mean 'CardinalGrid/uniform'"):
+        run(Path("unused"), arms=["CardinalGrid/unifrom"])
+    with pytest.raises(easee.ArgumentError, match="at least 1 seed"):
+        run(Path("unused"), seeds=0)
+    with pytest.raises(easee.ArgumentError, match="local, ray, population"):
+        run(Path("unused"), backend="slurm")
+    with pytest.raises(easee.ArgumentError, match="jobs"):
+        run(Path("unused"), jobs=0)
+    assert not Path("unused").exists()
+
+
+def test_an_unreachable_cluster_fails_within_seconds(tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    began = time.monotonic()
+    for address in (f"127.0.0.1:{port}", f"ray://127.0.0.1:{port}", "nonsense"):
+        with pytest.raises(ClusterError):
+            run(tmp_path / "out", backend="ray", address=address)
+    assert time.monotonic() - began < 10  # ray itself would try for a minute
+    assert not (tmp_path / "out").exists()
+
+
+def test_list_run_and_plot_on_the_command_line(tmp_path):
+    runner = CliRunner()
+    assert all(name in runner.invoke(app, ["list"]).output for name in FIGURES)
+    out = str(tmp_path / "heatmap")
+    result = runner.invoke(app, ["run", "heatmap", "--jobs", "1", "--out", out])
+    assert result.exit_code == 0 and "heatmap.png" in result.output.replace("\n", "")
+    (tmp_path / "heatmap/heatmap.png").unlink()
+    result = runner.invoke(app, ["plot", "heatmap", "--out", out])
+    assert result.exit_code == 0 and (tmp_path / "heatmap/heatmap.png").exists()
+    result = runner.invoke(app, ["plot", "fig3", "--out", str(tmp_path / "none")])
+    assert result.exit_code == 1 and "easee run fig3" in result.output
+
+
+def test_rows_know_their_figure():
+    assert Row._fields == ("figure", "arm", "seed", "step", "metric", "value")
+
+
+@pytest.mark.slow
+def test_a_real_ray_cluster(tmp_path):
+    """Start a cluster as a user would, run on it, stop it."""
+    pytest.importorskip("ray")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    ray = [sys.executable, "-m", "ray.scripts.scripts"]
+    temporary = f"/tmp/easee-ray-{os.getpid()}"
+    start = [*ray, "start", "--head", f"--port={port}", "--num-cpus=2", "--include-dashboard=false"]
+    start += ["--disable-usage-stats", f"--temp-dir={temporary}"]
+    subprocess.run(start, check=True, capture_output=True, timeout=120)
+    try:
+        arms = [option for arm in ARMS for option in ("--arm", arm)]
+        command = easee_command("run", "fig3", "--seeds", 2, "--backend", "ray", *arms)
+        command += ["--address", f"127.0.0.1:{port}", "--out", str(tmp_path / "ray")]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        assert result.returncode == 0, result.stderr
+    finally:
+        subprocess.run([*ray, "stop", "--force"], capture_output=True, timeout=120)
+    run(tmp_path / "local")
+    assert (tmp_path / "ray/runs.csv").read_bytes() == (tmp_path / "local/runs.csv").read_bytes()

@@ -1,0 +1,84 @@
+import numpy as np
+import pytest
+from scipy.stats import mannwhitneyu, norm
+
+import easee
+from easee.experiments.harness import statistics as st
+from easee.experiments.harness.figure import Row
+from easee.experiments.harness.learning_curves import summary
+
+
+def test_iqm_by_hand():
+    assert st.iqm([1, 2, 3, 4]) == 2.5
+    assert st.iqm([0, 0, 10, 20, 30, 40, 1000, 1000]) == 25.0
+
+
+def test_intervals_hold_their_estimate():
+    values = np.random.default_rng(0).normal(size=30)
+    for estimate in (st.mean_interval(values), st.iqm_interval(values)):
+        assert estimate.low < estimate.value < estimate.high
+    assert st.mean_interval(values).value == pytest.approx(values.mean())
+
+
+def test_bootstrap_agrees_with_the_normal_interval():
+    values = np.random.default_rng(1).normal(3.0, 2.0, size=400)
+    estimate = st.mean_interval(values)
+    half = norm.ppf(0.975) * values.std() / 20
+    assert estimate.low == pytest.approx(values.mean() - half, abs=0.03)
+    assert estimate.high == pytest.approx(values.mean() + half, abs=0.03)
+
+
+def test_stratified_resampling_keeps_tasks_apart():
+    """Between tasks there is no variance to find, within them there is none at all."""
+    tasks = np.array([[1.0] * 5, [100.0] * 5])
+    assert st.mean_interval(tasks) == (50.5, 50.5, 50.5)
+    assert st.iqm_interval(tasks) == (50.5, 50.5, 50.5)
+
+
+def test_intervals_cover_what_they_promise():
+    rng = np.random.default_rng(2)
+    hits = 0
+    for i in range(200):
+        estimate = st.mean_interval(rng.normal(size=25), seed=i)
+        hits += estimate.low <= 0.0 <= estimate.high
+    assert 0.88 <= hits / 200 <= 0.98  # the percentile bootstrap is a little narrow
+
+
+def test_probability_of_improvement_by_hand_and_by_scipy():
+    assert st.probability_of_improvement([3, 4], [1, 2]) == 1.0
+    assert st.probability_of_improvement([1, 2], [1, 2]) == 0.5
+    # Mann and Whitney's classical example, in scipy's documentation: U = 17 of 4 * 5 pairs.
+    males, females = [19, 22, 16, 29, 24], [20, 11, 17, 12]
+    assert st.probability_of_improvement(males, females) == 17 / 20
+    rng = np.random.default_rng(3)
+    x, y = rng.integers(9, size=12), rng.integers(9, size=15)
+    u = mannwhitneyu(x, y).statistic
+    assert st.probability_of_improvement(x, y) == pytest.approx(u / (12 * 15))
+    estimate = st.improvement_interval(x, y)
+    assert estimate.low <= estimate.value <= estimate.high
+
+
+def test_ratios():
+    estimate = st.ratio_interval([2.0, 2.0], [1.0, 1.0])
+    assert estimate == (2.0, 2.0, 2.0)
+
+
+def test_nothing_to_estimate():
+    with pytest.raises(easee.ArgumentError):
+        st.iqm([])
+    with pytest.raises(easee.ArgumentError):
+        st.mean_interval([1.0, np.nan])
+
+
+def test_only_runs_of_the_same_seed_are_paired():
+    ends = [
+        ("u", 0, 0.0),
+        ("u", 1, 1.0),
+        ("u", 2, 2.0),
+        ("e", 0, 0.5),
+        ("e", 2, 2.5),
+        ("e", 3, 3.5),
+    ]
+    rows = [Row("f", arm, seed, 1, "reward", value) for arm, seed, value in ends]
+    _, _, line = summary(rows, {"u": "u", "e": "e"}, baseline="u", after=0, what="w")
+    assert line[-1] == "0.50 [0.50, 0.50]"

@@ -1,0 +1,383 @@
+import itertools
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import easee
+from easee import Equivalences, balance, priors, unroll
+from easee.flow.deterministic.symmetry import quotient
+from easee.flow.network import network
+from easee.flow.objective import layer_entropies, layer_weights, node_weights
+from tests.oracles import assert_certified, cvxpy_objective, plain_gap, plain_objective
+from tests.strategies import presentations
+
+GRAPHS = [
+    ("cardinal-right-left", 4),
+    ("cardinal-all-commute", 6),
+    ("cardinal-one-inverse", 5),
+    ("cardinal-grid", 12),
+    ("rotation-grid", 5),
+    ("rotation-grid-complete", 10),
+    ("doorkey", 4),
+    ("catcher", 20),
+    ("freeway", 7),
+    ("boxing", 2),
+    ("carnival", 3),
+]
+
+
+def objectives(graph):
+    """Ways to weigh a graph: (weights, interest)."""
+    d, n = graph.depth, len(graph)
+    last, half = np.zeros(d), np.zeros(d)
+    last[-1] = 1
+    half[d // 2 :] = 1
+    some = np.random.default_rng(n).random(n) < 0.5
+    some[-1] = True
+    return {
+        "default": (None, None),
+        "last layer": (last, None),
+        "second half": (half, None),
+        "rising": (np.arange(1, d + 1), None),
+        "interest": (None, some),
+    }
+
+
+@pytest.mark.parametrize(("name", "depth"), GRAPHS)
+@pytest.mark.parametrize("kind", ["default", "last layer", "second half", "rising", "interest"])
+def test_certified_and_as_good_as_cvxpy(name, depth, kind):
+    graph = unroll(priors.get(name), depth)
+    weights, interest = objectives(graph)[kind]
+    policy = balance(graph, weights=weights, interest=interest)
+    assert_certified(policy, weights, interest)
+    theirs = cvxpy_objective(graph, weights, interest)
+    assert theirs <= policy.entropy + 1e-5  # Clarabel's own accuracy
+    assert policy.entropy <= theirs + 1e-5
+
+
+@given(presentations(most_letters=4, most_pairs=4), st.integers(1, 5))
+@settings(max_examples=150)
+def test_every_random_graph_is_certified(omega, depth):
+    try:
+        graph = unroll(omega, depth, max_nodes=3000)
+    except (easee.PriorError, easee.GraphTooLargeError):
+        return
+    assert_certified(balance(graph))
+
+
+@given(presentations(), st.integers(1, 4), st.data())
+def test_random_weights_and_interest_are_certified(omega, depth, data):
+    try:
+        graph = unroll(omega, depth)
+    except easee.PriorError:
+        return
+    weights = data.draw(
+        st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=depth, max_size=depth)
+    )
+    interest = np.array(
+        data.draw(st.lists(st.booleans(), min_size=len(graph), max_size=len(graph)))
+    )
+    try:
+        policy = balance(graph, weights=weights, interest=interest)
+    except easee.ArgumentError:
+        assert not any(weights) or not node_weight_exists(graph, weights, interest)
+        return
+    assert_certified(policy, weights, interest)
+
+
+@pytest.mark.parametrize("decay", [0.3, 0.5, 0.7, 2.0])
+def test_weights_that_fade_or_grow_are_certified(decay):
+    graph = unroll(priors.get("rotation-grid-complete"), 40)
+    weights = decay ** np.arange(40)
+    assert_certified(balance(graph, weights=weights), weights)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_light_layers_between_heavy_ones_are_certified(seed):
+    # There the optimum visits some nodes less often than there are numbers for.
+    graph = unroll(priors.get("rotation-grid-complete"), 30)
+    weights = np.random.default_rng(seed).random(30) ** 3 + 1e-6
+    policy = balance(graph, weights=weights)
+    assert_certified(policy, weights)
+    assert (policy.visits > 0).all()
+
+
+def node_weight_exists(graph, weights, interest):
+    try:
+        return node_weights(graph, weights, interest).any()
+    except easee.ArgumentError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("name", "depth"),
+    [
+        ("cardinal-grid", 100),
+        ("cardinal-right-left", 7),
+        ("doorkey", 6),
+        ("boxing", 4),
+        ("catcher", 150),
+        ("rotation-grid-complete", 30),
+        ("rotation-grid-complete", 50),
+        ("cardinal-all-commute", 16),
+        ("freeway", 10),
+    ],
+)
+def test_large_graphs_reach_the_target(name, depth):
+    graph = unroll(priors.get(name), depth)
+    policy = balance(graph)
+    assert policy.gap <= 1e-9
+    assert easee.duality_gap(graph, policy.probabilities) <= 1e-9
+
+
+def test_uniform_layers_where_they_are_possible():
+    for name, depth in (("cardinal-grid", 20), ("catcher", 40), ("cardinal-all-commute", 8)):
+        policy = easee.compile(priors.get(name), depth)
+        even = 1 / np.array(policy.graph.layer_sizes)[policy.graph.depths]
+        np.testing.assert_allclose(policy.visits, even, rtol=1e-10)
+        assert policy.entropy == pytest.approx(policy.bound, abs=1e-12)
+
+
+def test_catcher_has_a_closed_form():
+    """With i of t steps to the right, uniform layers ask for (i + 1) / (t + 2) to go right."""
+    policy = easee.compile(priors.get("catcher"), 12)
+    for node in np.flatnonzero(~policy.graph.ends):
+        word = policy.graph.word(node)
+        expected = (word.count("right") + 1) / (len(word) + 2)
+        assert policy.probabilities[node, 1] == pytest.approx(expected, abs=1e-10)
+
+
+def test_single_path():
+    policy = easee.compile(Equivalences(["wait", "go"], ["wait ~"]), 50)
+    assert policy.entropy == 0 and policy.bound == 0 and policy.gap == 0
+    assert (policy.probabilities[:50, 1] == 1).all()
+
+
+def test_dead_ends_hold_their_mass():
+    graph = unroll(Equivalences(["a", "b"], ["a a ~ a", "a b ~ a"]), 3)
+    dead = graph.node("a")
+    assert graph.ends[dead] and graph.depths[dead] == 1
+    policy = balance(graph)
+    assert_certified(policy)
+    omega = node_weights(graph)
+    assert omega[dead] == pytest.approx(1.0)  # it counts in all three layers
+
+
+def test_entropy_is_the_weighted_mean_of_layer_entropies():
+    graph = unroll(priors.get("rotation-grid-complete"), 7)
+    weights = np.arange(7) + 0.5
+    policy = balance(graph, weights=weights)
+    mean = layer_weights(graph, weights) @ layer_entropies(graph, policy.visits)
+    assert policy.entropy == pytest.approx(mean, abs=1e-12)
+
+
+# --- uniqueness and symmetry ---------------------------------------------------------------------
+
+
+def assert_same_policy(one, two, rename=lambda name: name):
+    """`two` is `one` with its actions renamed."""
+    for node in np.flatnonzero(~one.graph.ends):
+        word = [rename(name) for name in one.graph.word(node)]
+        other = two.graph.node(word)
+        assert two.visits[other] == pytest.approx(one.visits[node], rel=1e-7)
+        for i, name in enumerate(one.graph.actions):
+            j = two.graph.actions.index(rename(name))
+            assert two.probabilities[other, j] == pytest.approx(
+                one.probabilities[node, i], abs=1e-7
+            )
+
+
+@pytest.mark.parametrize(("name", "depth"), GRAPHS)
+@pytest.mark.parametrize("kind", ["default", "last layer", "second half"])
+def test_the_order_of_actions_changes_nothing(name, depth, kind):
+    omega = priors.get(name)
+    turned = Equivalences(omega.actions[::-1], [omega])
+    one, two = unroll(omega, depth), unroll(turned, depth)
+    weights, _ = objectives(one)[kind]
+    assert_same_policy(balance(one, weights=weights), balance(two, weights=weights))
+
+
+@given(presentations(), st.integers(1, 4))
+def test_the_order_of_actions_changes_nothing_at_random(omega, depth):
+    try:
+        policy = easee.compile(omega, depth)
+    except easee.PriorError:
+        return
+    turned = easee.compile(Equivalences(omega.actions[::-1], [omega]), depth)
+    if policy.graph.exact:
+        assert_same_policy(policy, turned)
+
+
+SYMMETRIES = [
+    ("cardinal-grid", {"left": "right", "right": "left"}),
+    ("cardinal-grid", {"left": "up", "up": "left", "right": "down", "down": "right"}),
+    ("cardinal-right-left", {"up": "down", "down": "up"}),
+    ("rotation-grid-complete", {"left": "right", "right": "left"}),
+    ("doorkey", {"open": "pickup", "pickup": "open"}),
+    ("carnival", {"FIRE": "RIGHTFIRE", "RIGHTFIRE": "FIRE"}),
+]
+
+
+@pytest.mark.parametrize(("name", "swaps"), SYMMETRIES)
+def test_a_symmetry_of_the_prior_is_one_of_the_policy(name, swaps):
+    policy = easee.compile(priors.get(name), 5)
+    assert_same_policy(policy, policy, rename=lambda action: swaps.get(action, action))
+
+
+def test_the_flow_of_largest_path_entropy_is_taken():
+    """Among all flows with the same visits, found by moving mass around cycles."""
+    policy = easee.compile(priors.get("cardinal-grid"), 4)
+    graph = policy.graph
+    tails, actions = np.nonzero(graph.forward)
+    heads = graph.successors[tails, actions]
+    flow = policy.visits[tails] * policy.probabilities[tails, actions]
+    edge = {(t, h): i for i, (t, h) in enumerate(zip(tails, heads, strict=True))}
+    nodes = np.flatnonzero(graph.depths == 3)
+    below = {t: set(heads[tails == t]) for t in nodes}
+    checked = 0
+    for s, t in itertools.combinations(nodes, 2):
+        for x, y in itertools.combinations(below[s] & below[t], 2):
+            ratio = flow[edge[s, x]] * flow[edge[t, y]] / (flow[edge[s, y]] * flow[edge[t, x]])
+            assert ratio == pytest.approx(1.0, abs=1e-6)
+            checked += 1
+    # Cycles of length 4 are rare here, so also compare with a direct maximisation.
+    free = cp.Variable(len(flow), nonneg=True)
+    into = np.zeros((len(graph), len(flow)))
+    into[heads, np.arange(len(flow))] = 1
+    out = np.zeros((len(graph), len(flow)))
+    out[tails, np.arange(len(flow))] = 1
+    inner = ~graph.ends
+    constraints = [into[1:] @ free == policy.visits[1:], out[inner] @ free == policy.visits[inner]]
+    cp.Problem(cp.Maximize(cp.sum(cp.entr(free))), constraints).solve(solver=cp.CLARABEL)
+    np.testing.assert_allclose(free.value, flow, atol=2e-5)
+
+
+def test_quotients_are_small_where_there_is_symmetry():
+    graph = unroll(priors.get("boxing"), 4)
+    small = quotient(network(graph, node_weights(graph))).network
+    assert small.n_nodes < 100 < len(graph)
+    assert small.sizes.sum() == len(graph)
+
+
+# --- certificates --------------------------------------------------------------------------------
+
+
+def test_duality_gap_bounds_the_distance_of_any_policy(rng):
+    graph = unroll(priors.get("rotation-grid"), 4)
+    best = balance(graph)
+    for _ in range(20):
+        table = rng.random(graph.successors.shape) * graph.forward
+        table[~graph.ends] /= table[~graph.ends].sum(axis=1, keepdims=True)
+        gap = easee.duality_gap(graph, table)
+        assert best.entropy - plain_objective(graph, table) <= gap + 1e-9
+        assert gap <= plain_gap(graph, table) + 1e-12
+
+
+def test_duality_gap_of_a_policy_that_misses_nodes_is_finite():
+    graph = unroll(easee.commute("a", "b"), 3)
+    always_a = np.zeros(graph.successors.shape)
+    always_a[~graph.ends, 0] = 1
+    gap = easee.duality_gap(graph, always_a)
+    assert gap == pytest.approx(balance(graph).bound)
+
+
+def test_duality_gap_checks_its_input():
+    graph = unroll(easee.inverse("a", "b"), 3)
+    even = np.full(graph.successors.shape, 0.5)
+    with pytest.raises(easee.ArgumentError, match="shape"):
+        easee.duality_gap(graph, even[:2])
+    with pytest.raises(easee.ArgumentError, match="does not lead deeper"):
+        easee.duality_gap(graph, even)
+    with pytest.raises(easee.ArgumentError, match="sum to 1"):
+        easee.duality_gap(graph, np.zeros(even.shape))
+    with pytest.raises(easee.ArgumentError, match="non-negative"):
+        easee.duality_gap(graph, -even)
+
+
+def test_missing_the_tolerance_raises_and_carries_the_policy():
+    graph = unroll(priors.get("freeway"), 6)
+    with pytest.raises(easee.ConvergenceError, match="duality gap") as caught:
+        balance(graph, tolerance=1e-30)
+    assert caught.value.gap > 1e-30 == caught.value.tolerance
+    assert_certified(caught.value.policy)
+
+
+# --- bad input -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [[1, 1], [1, 1, 1, 1], [[1, 1, 1]], [0, 0, 0], [1, -1, 1], [1, np.nan, 1], "abc", [None] * 3],
+)
+def test_bad_weights(weights):
+    with pytest.raises(easee.ArgumentError):
+        balance(unroll(easee.commute("a", "b"), 3), weights=weights)
+
+
+def test_bad_interest():
+    graph = unroll(easee.commute("a", "b"), 3)
+    root_only = np.arange(len(graph)) == 0
+    for interest in (np.zeros(len(graph), bool), root_only, np.ones(3, bool), np.ones(len(graph))):
+        with pytest.raises(easee.ArgumentError):
+            balance(graph, interest=interest)
+    first = graph.depths == 1
+    with pytest.raises(easee.ArgumentError, match="weight"):
+        balance(graph, weights=[0, 0, 1], interest=first)
+
+
+def test_bad_tolerance_and_graph():
+    with pytest.raises(easee.ArgumentError):
+        balance(unroll(easee.commute("a", "b"), 3), tolerance=0)
+    with pytest.raises(TypeError):
+        balance("graph")
+
+
+# --- narrow and deep ------------------------------------------------------------------------------
+
+ABSORBING = Equivalences(
+    "a b z".split(),
+    ["a b ~ b a", "b b ~ b", "z a ~ z", "z b ~ z", "z z ~ z", "a z ~ z", "b z ~ z"],
+)
+
+
+@pytest.mark.parametrize("depth", [50, 200, 1000])
+def test_narrow_ways_are_balanced_at_any_depth(depth):
+    policy = easee.compile(ABSORBING, depth)
+    assert policy.gap <= 1e-9
+    # In every layer two words without z, and the absorbing one.
+    assert policy.entropy == pytest.approx(np.log(3), abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_nodes_of_interest_along_a_narrow_way(seed):
+    graph = easee.unroll(Equivalences(["a", "b"], ["b a ~ a b", "b b b ~"]), 80)
+    interest = np.random.default_rng(seed).random(len(graph)) < 0.5
+    assert easee.balance(graph, interest=interest).gap <= 1e-9
+
+
+def test_outcomes_along_a_narrow_way():
+    graph = easee.unroll(ABSORBING, 100)
+    outcomes = np.random.default_rng(0).random((len(graph), 12)) ** 4
+    outcomes /= outcomes.sum(axis=1, keepdims=True)
+    assert easee.balance(graph, outcomes=outcomes).gap <= 1e-9
+
+
+def test_one_node_of_interest_far_away():
+    graph = easee.unroll(priors.get("cardinal-grid"), 100)
+    interest = np.zeros(len(graph), bool)
+    interest[-1] = True
+    assert easee.balance(graph, interest=interest).gap <= 1e-9
+
+
+def test_rows_that_sum_to_a_little_more_do_not_look_better():
+    policy = easee.compile(priors.get("catcher"), 100)
+    noise = 1 + 0.02 * np.random.default_rng(0).standard_normal(policy.probabilities.shape)
+    table = policy.probabilities * noise
+    table /= np.maximum(table.sum(axis=1, keepdims=True), 1e-300)
+    expected = easee.duality_gap(policy.graph, table)
+    assert expected > 1e-6
+    for other in (table * (1 + 5e-7), table.astype(np.float32)):
+        assert easee.duality_gap(policy.graph, other) == pytest.approx(expected, rel=1e-4)

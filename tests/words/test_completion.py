@@ -1,0 +1,109 @@
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+
+from easee import Equivalences, inverse, priors
+from easee.words.completion import Budget, complete
+from easee.words.presentation import rules_of
+from tests.oracles import all_words, brute_force_classes
+from tests.strategies import presentations
+
+libsemigroups = pytest.importorskip("libsemigroups_pybind11")
+
+
+def test_all_priors_of_the_paper_complete_with_at_most_16_rules():
+    for name in priors.names():
+        rules = rules_of(priors.get(name).indexed)
+        assert rules.confluent == (name != "rotation-grid-complete"), name
+        if rules.confluent:
+            assert len(rules.pairs) <= 16, name
+
+
+def test_rules_are_reduced_and_point_downwards():
+    for name in priors.names():
+        rules = rules_of(priors.get(name).indexed)
+        rank = {letter: i for i, letter in enumerate(rules.order)}
+        key = lambda w: (len(w), [rank[x] for x in w])  # noqa: E731, B023
+        lefts = [left for left, _ in rules.pairs]
+        for left, right in rules.pairs:
+            assert key(right) < key(left)
+            assert rules.reduce(right) == right
+            others = [other for other in lefts if other != left]
+            assert not any(contains(left, other) for other in others)
+
+
+def contains(word, part):
+    return any(word[i : i + len(part)] == part for i in range(len(word) - len(part) + 1))
+
+
+def test_another_letter_order_is_tried():
+    hexagonal = Equivalences(
+        list("aAbBcC"),
+        [inverse("a", "A"), inverse("b", "B"), inverse("c", "C"), "a b ~ b a", "a b ~ c"],
+    )
+    letters, pairs = hexagonal.indexed
+    natural_only = complete(letters, pairs, Budget(rules=64, overlaps=650, orders=1))
+    assert not natural_only.confluent
+    found = rules_of(hexagonal.indexed)
+    assert found.confluent and found.order != tuple(range(6))
+
+
+def test_budgets_stop_completion():
+    pairs = priors.get("rotation-grid-complete").indexed.pairs
+    assert len(complete(3, pairs, Budget(rules=10, overlaps=10_000)).pairs) <= 11
+    assert not complete(3, pairs, Budget(rules=10_000, overlaps=50)).confluent
+    assert not complete(3, pairs, Budget(10_000, 10_000_000, seconds=0.2)).confluent
+
+
+@given(presentations())
+def test_normal_forms_agree_with_brute_force(omega):
+    letters, pairs = omega.indexed
+    rules = rules_of(omega.indexed)
+    classes = brute_force_classes(letters, pairs, 5)
+    for word in all_words(letters, 5):
+        normal = rules.reduce(word)
+        assert len(normal) <= len(word)
+        if rules.confluent:  # what a derivation joins has one normal form
+            assert normal == rules.reduce(classes[word])
+
+
+def assert_as_libsemigroups(omega, length):
+    """Compare the equality of words with another completion, where both end."""
+    rules = rules_of(omega.indexed)
+    letters, pairs = omega.indexed
+    presentation = libsemigroups.Presentation(list(range(letters)))
+    presentation.contains_empty_word(True)
+    for u, v in pairs:
+        libsemigroups.presentation.add_rule(presentation, list(u), list(v))
+    theirs = libsemigroups.KnuthBendix(libsemigroups.congruence_kind.twosided, presentation)
+    theirs.run_for(timedelta(seconds=2))
+    if not (rules.confluent and theirs.finished()):
+        return False
+    words = list(all_words(letters, length))
+    for word, other in zip(words, words[1:] + words[:1], strict=True):
+        for twin in (other, word[::-1], word[1:], word[:-1], word[1:] + word[:1]):
+            same = rules.reduce(word) == rules.reduce(twin)
+            assert same == theirs.contains(list(word), list(twin))
+    return True
+
+
+@given(presentations())
+def test_random_presentations_agree_with_libsemigroups(omega):
+    assert_as_libsemigroups(omega, 4)
+
+
+SWAPS = [f"{s} {s} ~" for s in "abcd"]
+BRAIDS = ["a b a ~ b a b", "b c b ~ c b c", "c d c ~ d c d", "a c ~ c a", "a d ~ d a", "b d ~ d b"]
+GROUPS = {
+    "S5": Equivalences(list("abcd"), SWAPS + BRAIDS),
+    "D7": Equivalences(list("rs"), ["r r r r r r r ~", "s s ~", "s r s r ~"]),
+    "Q8": Equivalences(list("ij"), ["i i i i ~", "i i ~ j j", "j i ~ i i i j"]),
+}
+
+
+@pytest.mark.parametrize("name", [*GROUPS, *priors.names()])
+def test_groups_and_priors_agree_with_libsemigroups(name):
+    omega = GROUPS[name] if name in GROUPS else priors.get(name)
+    ended = assert_as_libsemigroups(omega, 3 if len(omega.actions) > 4 else 6)
+    assert ended == (name != "rotation-grid-complete")

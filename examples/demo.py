@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 import easee
-from easee.cli import layer_table, summary_table
+from easee.cli.compile import layer_table, summary_table
 from easee.experiments.harness.runner import run_missing
 from easee.experiments.registry import FIGURES
 

@@ -1,7 +1,7 @@
 import gymnasium as gym
 import pytest
 
-from easee.cli.environments import make_env, remark, state_reader
+from easee.cli.environments import make_env, state_reader, sticky_note
 from easee.probing.state_keys import minigrid_state
 
 
@@ -32,9 +32,9 @@ def test_sticky_actions_are_off_unless_they_are_asked_for():
         assert game.getFloat("repeat_action_probability") == stickiness
     game = make_env("ale_py:ALE/Freeway-v5").unwrapped.ale
     assert game.getFloat("repeat_action_probability") == 0.0
-    assert remark("ale_py:ALE/Freeway-v5", []) == remark("ALE/Freeway-v5", [])
-    assert "sticky" in remark("ALE/Freeway-v5", [])[0]
-    assert remark("ALE/Freeway-v5", sticky) == remark("CartPole-v1", []) == []
+    assert sticky_note("ale_py:ALE/Freeway-v5", []) == sticky_note("ALE/Freeway-v5", [])
+    assert "sticky" in sticky_note("ALE/Freeway-v5", [])[0]
+    assert sticky_note("ALE/Freeway-v5", sticky) == sticky_note("CartPole-v1", []) == []
 
 
 def test_options_are_numbers_where_they_look_like_it():

@@ -82,7 +82,7 @@ def test_what_cannot_be_drawn(tmp_path):
 def test_without_matplotlib_the_error_names_the_install_command(tmp_path):
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
-        "import easee\nfrom easee import draw\n"
+        "import easee\nfrom easee.viz import graph as draw\n"
         "try: draw.draw_graph(easee.compile(easee.commute('a', 'b'), 2), 'x.png')\n"
         "except easee.MissingExtraError as error: print(error)\n"
     )

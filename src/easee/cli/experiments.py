@@ -50,7 +50,7 @@ def list_command() -> None:
 def run_command(
     name: FigureName,
     seeds: Annotated[
-        int | None, typer.Option(help="Number of seeds; by default all of the figure's.")
+        int | None, typer.Option(help="Number of seeds; by default the figure's own.")
     ] = None,
     steps: Steps = None,
     arm: Annotated[list[str] | None, typer.Option(help="Run only this arm; repeatable.")] = None,
@@ -64,7 +64,7 @@ def run_command(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Discard existing results.")] = False,
 ) -> None:
-    """Run the missing runs of a figure and draw it."""
+    """Run the unfinished runs of a figure, then draw it."""
     from easee.experiments.harness.runner import run_missing
 
     figure = _get_figure(name, steps, backend)

@@ -35,7 +35,7 @@ StateName = Annotated[
         "player's position for Freeway, Boxing and Carnival, and observation otherwise.",
     ),
 ]
-States = Annotated[int, typer.Option(help="Number of states to test words in.")]
+States = Annotated[int, typer.Option(help="Number of states in which words are tested.")]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
 
 

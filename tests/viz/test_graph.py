@@ -70,6 +70,12 @@ def test_self_loops_can_be_drawn(tmp_path):
     draw.draw_graph(policy, tmp_path / "loop.png", pruned=True)
 
 
+def test_graphs_with_empty_layers_can_be_drawn(tmp_path):
+    policy = easee.compile(easee.power("flip", 2), 3)
+    assert 0 in policy.graph.layer_sizes
+    draw.draw_graph(policy, tmp_path / "flip.png")
+
+
 def test_too_large_graphs_and_unknown_formats_are_errors(tmp_path):
     with pytest.raises(easee.ArgumentError, match="at most 400"):
         draw.draw_graph(easee.compile(priors.get("cardinal-grid"), 20), tmp_path / "x.png")

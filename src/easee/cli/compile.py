@@ -53,7 +53,7 @@ def layer_table(policy: ExplorationPolicy) -> Table:
     """Return a table of the layers: sizes, entropies and evenness of the visits."""
     graph = policy.graph
     entropies = layer_entropies(graph, policy.visits)
-    even_entropies = np.log(layer_supports(graph))
+    bounds = np.log(layer_supports(graph))
     rows = []
     for depth in range(1, graph.depth + 1):
         if graph.depth > 24 and 12 < depth <= graph.depth - 6:
@@ -68,11 +68,11 @@ def layer_table(policy: ExplorationPolicy) -> Table:
                 f"{visits.size:,}",
                 f"{int((layer & graph.ends).sum()):,}" if depth < graph.depth else "-",
                 f"{entropies[depth - 1]:.4f}",
-                f"{even_entropies[depth - 1]:.4f}",
+                f"{bounds[depth - 1]:.4f}",
                 f"{visits.min() / visits.max():.3f}" if visits.any() else "-",
             ]
         )
-    columns = ("step", "new nodes", "dead ends", "entropy", "if even", "visits min/max")
+    columns = ("step", "new nodes", "dead ends", "entropy", "bound", "visits min/max")
     title = f"{len(graph.actions)} actions, depth {graph.depth}"
     return make_table(columns, rows, title=title, right=columns)
 

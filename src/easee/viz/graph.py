@@ -92,13 +92,7 @@ def draw_pipeline(
 
 @dataclass(frozen=True)
 class _Panel:
-    """Matplotlib axes with a graph laid out on them.
-
-    Attributes:
-        axes: matplotlib axes.
-        graph: the graph.
-        positions: (n, 2), coordinates of the nodes.
-    """
+    """Matplotlib axes that show a graph, with its nodes at `positions` (n, 2)."""
 
     axes: Any
     graph: LocalGraph
@@ -187,8 +181,7 @@ def _draw_policy(
     shares = policy.probabilities[tails, actions]
     flow = policy.visits[tails] * shares
     columns = (tails, graph.successors[tails, actions], shares, 0.5 + 6.0 * flow / flow.max())
-    edges = zip(*(column.tolist() for column in columns), strict=True)
-    for tail, head, share, width in edges:
+    for tail, head, share, width in zip(*(column.tolist() for column in columns), strict=True):
         panel.draw_edge(tail, head, _EDGE, width=width)
         if probabilities:
             label = f"{share:.2f}".lstrip("0") if share < 1 else "1"
@@ -199,8 +192,9 @@ def _draw_policy(
     scale = _visit_scale(policy)
     for node, fill in enumerate(scale.to_rgba(scale.get_array())):
         ink = _INK if fill[:3] @ (0.3, 0.6, 0.1) > 0.5 else "white"
-        size, shape = 6 if panel.crowded else 9, "round,pad=0.28"
-        panel.draw_node(node, _label(graph, node), fill, shape=shape, size=size, ink=ink)
+        size = 6 if panel.crowded else 9
+        label = _label(graph, node)
+        panel.draw_node(node, label, fill, shape="round,pad=0.28", size=size, ink=ink)
     panel.fit()
     bar = panel.axes.figure.colorbar(scale, ax=panel.axes, shrink=0.6, pad=0.02)
     bar.set_label("visits, relative to an even layer", fontsize=9, color=_INK)

@@ -47,5 +47,5 @@ def priors_command(
     columns = ("prior", "actions", "relations", "description")
     table = make_table(columns, rows, right=("actions", "relations"))
     table.columns[0].no_wrap = True
-    table.columns[-1].min_width = 24
+    table.columns[-1].min_width = 20
     out.print(table)

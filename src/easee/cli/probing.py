@@ -79,7 +79,7 @@ def verify_command(
         )
     checks = verification.relations
     rows = [[*_row(check), "BROKEN" if check.violations else "holds"] for check in checks]
-    columns = [*COLUMNS, "verdict"]
+    columns = [*COLUMNS, ""]
     out.print(make_table(columns, rows, title=f"{prior} in {env}", right=COLUMNS[1:]))
     _print_notes(verification, sticky_note(env, option or []))
     if pictures is not None:

@@ -283,7 +283,7 @@ def test_a_graph_that_does_not_fit_says_what_would():
 
 def test_words_that_are_too_long_or_unknown():
     graph = unroll(easee.commute("a", "b"), 2)
-    with pytest.raises(easee.ArgumentError, match="ends at depth 2"):
+    with pytest.raises(easee.ArgumentError, match="at most 2 actions"):
         graph.node("a a a")
     with pytest.raises(easee.UnknownActionError):
         graph.node("c")

@@ -15,7 +15,7 @@ from easee._utils.checks import checked_count
 from easee._utils.memory import free_memory
 from easee._utils.timing import timed
 from easee.errors import ArgumentError, ArgumentTypeError, GraphTooLargeError, PriorError
-from easee.priors.equivalences import AnyWord, Equivalences, Word
+from easee.priors.equivalences import AnyWord, Equivalences, Word, word_indices
 from easee.words.automaton import automaton, unroll_words
 from easee.words.closure import close
 from easee.words.presentation import Presentation, known_pairs, rules_of
@@ -103,16 +103,21 @@ class LocalGraph:
         first[flat[known]] = known  # the last assignment stays, and that is the first edge
         return first
 
+    @cached_property
+    def _action_index(self) -> dict[str, int]:
+        return {name: index for index, name in enumerate(self.actions)}
+
     def node(self, word: AnyWord) -> int:
         """Return the node of a word of at most `depth` actions."""
-        indices = Equivalences(self.actions).indices(word)
+        indices = word_indices(word, self._action_index)
         if len(indices) > self.depth:
             raise ArgumentError(
-                f"the word has {len(indices)} actions, and the graph ends at depth {self.depth}"
+                f"expected a word of at most {self.depth} actions, the depth of the graph, "
+                f"found {len(indices)}"
             )
         node = 0
         for action in indices:
-            node = int(self.successors[node, action])
+            node = self.successors.item(node, action)
         return node
 
     def word(self, node: int) -> Word:

@@ -73,7 +73,7 @@ def test_parse_skips_comments_and_blank_lines():
 
 
 def test_actions_have_an_order():
-    with pytest.raises(easee.PriorError, match=r"order, found a set, which has none: \['a', 'b'\]"):
+    with pytest.raises(easee.PriorError, match=r"order, found a set, which is unordered: "):
         Equivalences({"a", "b"})
     assert Equivalences({"b": 0, "a": 1}.keys()).actions == ("b", "a")
 

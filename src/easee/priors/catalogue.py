@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from easee._utils.checks import nearest
 from easee.errors import PriorError
 from easee.priors.builders import commute, commute_all, decompose, idempotent, inverse, noop, power
-from easee.priors.equivalences import Equivalences
+from easee.priors.equivalences import Equivalences, check_action_names
 
 CARDINAL_ACTIONS = ("right", "left", "up", "down")
 ROTATION_ACTIONS = ("forward", "left", "right")
@@ -141,7 +141,7 @@ def atari(meanings: Sequence[str]) -> Equivalences:
     actions: NOOP FIRE UP UPFIRE
     UPFIRE ~ UP FIRE
     """
-    meanings = Equivalences(meanings).actions
+    meanings = check_action_names(meanings)
     known = set(meanings)
     diagonals = [(v + h, v, h) for v in ("UP", "DOWN") for h in ("RIGHT", "LEFT")]
     moves = ["UP", "RIGHT", "LEFT", "DOWN", *(d for d, _, _ in diagonals)]

@@ -206,15 +206,7 @@ def check_action_names(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def word_indices(word: AnyWord, index: Mapping[str, int]) -> tuple[int, ...]:
-    """Return a word as action indices.
-
-    Args:
-        word: text or a sequence of action names.
-        index: index of each action name.
-
-    Raises:
-        UnknownActionError: a name is not in `index`; the message suggests the nearest one.
-    """
+    """Return a word as action indices, given the index of each action name."""
     names = as_word(word)
     try:
         return tuple([index[name] for name in names])

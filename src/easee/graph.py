@@ -187,7 +187,7 @@ def unroll(
             "look for a wrong relation with an empty side"
         )
     with timed("build"):
-        depths, successors = _breadth_first(depths, successors)
+        successors = _breadth_first(depths, successors)
     return LocalGraph(equivalences.actions, depth, depths, successors, exact, stable)
 
 
@@ -197,21 +197,23 @@ def _nodes_in_memory(letters: int) -> int:
     return min(free_memory() // 2 // per_node, 2**31 - 1)
 
 
-def _breadth_first(depths: Ids, successors: Ids) -> tuple[Ids, Ids]:
+def _breadth_first(depths: Ids, successors: Ids) -> Ids:
     """Renumber the nodes of each layer by their first edge, which makes the numbers unique."""
     bounds = np.searchsorted(depths, np.arange(depths[-1] + 2))
-    new = np.zeros(len(depths), np.int32)
-    order = np.zeros(1, np.int64)
-    rows = [order]
+    layer = np.zeros(1, np.int64)
+    layers = [layer]
     for start, stop in zip(bounds[1:-1], bounds[2:], strict=True):
-        heads = successors[order].ravel()
+        heads = successors[layer].ravel()
         heads = heads[(heads >= start) & (heads < stop)] - start
         first = np.full(stop - start, heads.size)
         first[heads[::-1]] = np.arange(heads.size)[::-1]
-        order = start + np.argsort(first, kind="stable")
-        new[order] = np.arange(start, stop)
-        rows.append(order)
-    if all(np.array_equal(row, np.sort(row)) for row in rows):
-        return depths, successors
-    ordered = successors[np.concatenate(rows)]
-    return depths, np.where(ordered < 0, -1, new[ordered])
+        layer = start + np.argsort(first, kind="stable")
+        layers.append(layer)
+    order = np.concatenate(layers)
+    numbers = np.arange(len(depths), dtype=np.int32)
+    if np.array_equal(order, numbers):
+        return successors
+    new = np.empty_like(numbers)
+    new[order] = numbers
+    ordered = successors[order]
+    return np.where(ordered < 0, -1, new[ordered])

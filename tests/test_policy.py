@@ -1,3 +1,6 @@
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -164,3 +167,59 @@ def test_pickles_are_refused(saved):
 def test_policies_are_read_only(policy):
     with pytest.raises(ValueError, match="read-only"):
         policy.probabilities[0, 0] = 1
+
+
+def save_with(path, **changes):
+    easee.compile(easee.commute("a", "b"), 3).save(path)
+    with np.load(path) as archive:
+        data = dict(archive) | changes
+    np.savez(path, **data)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"depths": np.array(3)},
+        {"depth": np.array([3, 3])},
+        {"depth": np.array(-1)},
+        {"certificate": np.array(["a", "b", "c"])},
+        {"certificate": np.full(3, np.nan)},
+        {"exact": np.array([True, False])},
+        {"successors": np.full((10, 2), 0.5)},
+        {"successors": np.full((10, 2), 99)},
+        {"probabilities": np.full((10, 2), np.nan)},
+        {"probabilities": np.full((10, 2), 0.1)},
+        {"probabilities": np.full((10, 2), -1.0)},
+        {"depths": np.arange(10)[::-1].copy()},
+        {"actions": np.array(["a", "a"])},
+    ],
+)
+def test_inconsistent_files_are_rejected(tmp_path, changes):
+    path = tmp_path / "policy.npz"
+    save_with(path, **changes)
+    with pytest.raises(PolicyFileError):
+        ExplorationPolicy.load(path)
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda p: pickle.loads(pickle.dumps(p))])
+def test_copies_are_read_only(duplicate):
+    policy = easee.compile(easee.commute("a", "b"), 3)
+    assert policy.graph.forward.any()  # cached, so it is copied too
+    twin = duplicate(policy)
+    for array in (twin.probabilities, twin.visits, twin.graph.successors, twin.graph.forward):
+        assert not array.flags.writeable
+    np.testing.assert_array_equal(twin.probabilities, policy.probabilities)
+
+
+def test_a_policy_does_not_freeze_the_arrays_it_is_given():
+    policy = easee.compile(easee.commute("a", "b"), 2)
+    probabilities = policy.probabilities.copy()
+    ExplorationPolicy(policy.graph, probabilities, policy.visits, 0.0, 0.0, 0.0)
+    assert probabilities.flags.writeable
+
+
+@pytest.mark.parametrize("name", priors.names())
+@pytest.mark.parametrize("depth", [1, 3, 4])
+def test_entropy_is_never_above_its_bound(name, depth):
+    policy = easee.compile(priors.get(name), min(depth, 2) if name == "boxing" else depth)
+    assert policy.entropy <= policy.bound

@@ -14,10 +14,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from easee._utils.checks import nearest
+from easee.envs.atari import PLAYER, ram_state
+from easee.envs.atari import STICKY_OPTION as STICKY
+from easee.envs.minigrid import minigrid_state
 from easee.errors import ArgumentError, EaseeError, MissingExtraError
 from easee.probing.discover import Discovery
 from easee.probing.evidence import RelationCheck
-from easee.probing.state_keys import PLAYER, StateOf, minigrid_state, ram_state
+from easee.probing.state_keys import StateOf
 from easee.probing.verify import Verification
 
 # Packages that register environments, by how their ids begin, with the extra that brings them.
@@ -27,7 +30,6 @@ HOMES = {
     "BabyAI-": ("minigrid", "minigrid"),
     "ALE/": ("ale_py", "atari"),
 }
-STICKY = "repeat_action_probability"
 
 
 def make_env(name: str, options: Iterable[str] = (), *, render: bool = False) -> gym.Env[Any, Any]:

@@ -45,9 +45,6 @@ class Atari(VectorEnv[Stack, NDArray[np.int64], NDArray[np.bool_]]):
         threads: number of ale-py's threads; by default ale-py chooses.
         max_frames: number of frames after which an episode is truncated.
 
-    Raises:
-        MissingExtraError: ale-py is not installed.
-
     >>> env = Atari("carnival")
     >>> env.action_names
     ('FIRE', 'RIGHT', 'LEFT', 'RIGHTFIRE', 'LEFTFIRE')

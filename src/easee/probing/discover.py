@@ -140,14 +140,10 @@ class _WordSearch:
     """A search for relations among the words, in shortlex order.
 
     Attributes:
-        probe: probe of the environment.
-        sample: states; words are tried in the first few of them first.
-        tolerance: share of states in which a relation may fail.
         relations: pairs of words, each with its trials and violations.
-        ends: new words, with the states that they lead to from the first states.
-        codes: numbers of the keys.
-        rows: for each new word, the numbers of the keys that it leads to from the first states.
-        tried: number of words tried.
+        ends: for each new word, the states that it leads to from the first states.
+        rows: for each new word, the numbers of their keys.
+        codes: the numbers of the keys.
     """
 
     probe: Probe
@@ -155,8 +151,8 @@ class _WordSearch:
     tolerance: float
     relations: dict[tuple[Word, Word], tuple[int, int]] = field(default_factory=dict)
     ends: dict[Word, list[Snapshot]] = field(default_factory=dict)
-    codes: dict[Hashable, int] = field(default_factory=dict)
     rows: list[np.ndarray] = field(default_factory=list)
+    codes: dict[Hashable, int] = field(default_factory=dict)
     tried: int = 0
 
     def run(self, max_length: int, progress: Progress | None) -> int:

@@ -66,12 +66,7 @@ class Snapshot:
 
 
 class Probe(ABC):
-    """An environment that executes words from snapshots and counts its steps.
-
-    Args:
-        env: environment with discrete actions.
-        state: function that returns what is compared; observations by default.
-    """
+    """An environment that executes words from snapshots and counts its steps."""
 
     method: str
 
@@ -94,20 +89,17 @@ class Probe(ABC):
         return replace(self._snapshot(self.env, observation), token=self._initial_token(seed))
 
     def after(self, start: Snapshot, word: Iterable[int], *, seed: int | None = None) -> Snapshot:
-        """Return the state that a word leads to.
-
-        Args:
-            start: the state to start from.
-            word: actions; those after the end of the episode are ignored.
-            seed: new seed of the environment's generators; by default their states in `start` are
-                restored, and the outcome is always the same.
-        """
+        """Return the last state of a walk."""
         return self.walk(start, word, seed=seed)[-1]
 
     def walk(
         self, start: Snapshot, word: Iterable[int], *, seed: int | None = None
     ) -> list[Snapshot]:
-        """Return the states along a word, `start` included; only the last can be restored."""
+        """Return the states along a word, `start` included; only the last can be restored.
+
+        Actions after the end of the episode are ignored. The environment's generators are restored
+        as well, so that the outcome is always the same, or reseeded if there is a seed.
+        """
         env = self._restore(start, seed)
         snapshots, taken = [replace(start, token=None)], []
         for action in word:
@@ -253,18 +245,12 @@ def check_env(env: Env) -> None:
 def make_probe(
     env: Env, state: StateOf | None = None, *, seed: int = 0, budget: float = math.inf
 ) -> Probe:
-    """Return a probe with the first method that works for an environment.
-
-    Args:
-        env: environment with discrete actions.
-        state: function that returns what is compared; observations by default.
-        seed: random seed of the actions by which the methods are tested.
-        budget: maximum number of steps, those of the tests included.
+    """Return a probe with the first method that works, tested by a few random actions.
 
     Raises:
         ArgumentTypeError: the actions are not discrete.
         ProbeError: none of the methods works.
-        BudgetSpent: the budget is too small for the tests.
+        BudgetSpent: the budget, in steps, is too small for the tests.
     """
     check_env(env)
     env = without_checks(env)

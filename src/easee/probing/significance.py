@@ -49,19 +49,20 @@ def permutation_test(
     one: Sequence[Hashable],
     two: Sequence[Hashable],
     rng: np.random.Generator,
-    permutations: int = PERMUTATIONS,
+    tests: int = 1,
 ) -> float:
     """Return the p-value of the hypothesis that two samples have the same distribution.
 
     The statistic is that of the chi-square test of homogeneity. Its distribution is simulated by
-    random permutations, so the test is valid for samples of any size. The p-value is at least
-    1 / (1 + permutations).
+    random permutations, so the test is valid for samples of any size. There are enough permutations
+    for one of several `tests` to be significant after Holm's correction.
 
     >>> permutation_test("aaaaaaaa", "bbbbbbbb", np.random.default_rng(0)) < 0.001
     True
     >>> permutation_test("abababab", "babababa", np.random.default_rng(0))
     1.0
     """
+    permutations = max(PERMUTATIONS, math.ceil(2 * tests / LEVEL))
     columns = {key: i for i, key in enumerate(dict.fromkeys([*one, *two]))}
     table = np.zeros((2, len(columns)), np.int64)
     for row, sample in zip(table, (one, two), strict=True):
@@ -94,11 +95,6 @@ def holm(p_values: Sequence[float]) -> list[bool]:
             break
         significant[i] = True
     return significant
-
-
-def min_permutations(tests: int) -> int:
-    """Return the number of permutations with which one of several tests can be significant."""
-    return max(PERMUTATIONS, math.ceil(2 * tests / LEVEL))
 
 
 def min_repeats(tests: int) -> int:

@@ -24,16 +24,7 @@ def label_of(state: StateOf | None) -> str:
 
 
 def state_key(env: gym.Env[Any, Any], observation: Any, state: StateOf | None) -> Hashable:
-    """Return the key of an environment's state.
-
-    Args:
-        env: the environment.
-        observation: its last observation, whose digest is the default key.
-        state: function that returns another key.
-
-    Raises:
-        ArgumentTypeError: the function returns something that is not hashable.
-    """
+    """Return the result of the state function, or the observation's digest if there is none."""
     if state is None:
         return digest(observation)
     key = state(env)

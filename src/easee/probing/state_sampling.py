@@ -1,11 +1,10 @@
 """Sampling of the states to compare words in: from random rollouts, and near rare effects.
 
 Some actions change nothing in most states: a key is picked up in one state of thousands. In states
-of random rollouts alone, such an action would look equivalent to doing nothing. So rollouts also
-continue from states that were rarely visited, and a share of the states is sampled near rare
-effects, where an action that usually changes nothing changed something. Around each such state, all
-states that the other actions reach within a few steps are included, so that short words meet the
-effect from every side.
+of random rollouts alone, they would look equivalent to doing nothing. So rollouts also continue
+from rarely visited states, and a share of the states is sampled around rare effects, where an
+action that usually changes nothing changed something: all states that the other actions reach
+within a few steps, so that short words meet the effect from every side.
 
 A wall is not a rare effect: it stops an action that usually changes something. Walls are sampled
 only as often as random rollouts meet them.
@@ -71,15 +70,7 @@ class StateSample:
 def sample_states(
     probe: Probe, count: int, *, seed: int, rollout: int, eventful: float = 0.5
 ) -> StateSample:
-    """Sample states that random actions reach.
-
-    Args:
-        probe: probe of the environment.
-        count: number of states.
-        seed: random seed.
-        rollout: number of steps of all rollouts together.
-        eventful: share of the states near rare effects, if there are any.
-    """
+    """Sample states from `rollout` random steps, if possible a share of them near rare effects."""
     rng = np.random.default_rng(seed)
     rollouts = _Rollouts(probe, rng)
     ordinary = rollouts.from_resets(max(rollout // 2, 1) if eventful else rollout)

@@ -32,26 +32,19 @@ def numbers(observation: Any) -> dict[str, float]:
 
 
 def counters(walks: Sequence[Sequence[Any]]) -> list[str]:
-    """Return the fields that change at every step, in the same way whatever the actions.
-
-    Args:
-        walks: observations along several walks of the same length from the same start, with
-            different actions.
+    """Return the fields that change at every step, in the same way along several walks.
 
     >>> counters([[{"t": 0, "x": 0}, {"t": 1, "x": 1}], [{"t": 0, "x": 0}, {"t": 1, "x": -1}]])
     ["['t']"]
     """
     tables = [[numbers(observation) for observation in walk] for walk in walks]
-    return [
-        field
-        for field in tables[0][0]
-        if _is_counter([[row.get(field) for row in table] for table in tables])
-    ]
-
-
-def _is_counter(columns: list[list[float | None]]) -> bool:
-    same = all(column == columns[0] for column in columns)
-    return same and None not in columns[0] and len(set(columns[0])) == len(columns[0])
+    fields = []
+    for field in tables[0][0]:
+        first, *others = [[row.get(field) for row in table] for table in tables]
+        is_distinct = None not in first and len(set(first)) == len(first)
+        if is_distinct and all(column == first for column in others):
+            fields.append(field)
+    return fields
 
 
 def find_counters(probe: Probe, rng: np.random.Generator) -> list[str]:

@@ -2,7 +2,7 @@ import gymnasium as gym
 import pytest
 
 from easee.cli.environments import make_env, state_reader, sticky_note
-from easee.probing.state_keys import minigrid_state
+from easee.envs.minigrid import minigrid_state
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,10 @@ from typing import Any
 import gymnasium as gym
 
 from easee._utils.checks import nearest
+from easee.envs.atari import PLAYER, STICKY_OPTION, ram_state
+from easee.envs.minigrid import minigrid_state
 from easee.errors import ArgumentError, EaseeError, MissingExtraError
-from easee.probing.state_keys import PLAYER, StateOf, minigrid_state, ram_state
+from easee.probing.state_keys import StateOf
 
 # Prefix of environment ids: the package that registers them and the extra that installs it.
 PACKAGES = {
@@ -21,7 +23,6 @@ PACKAGES = {
     "BabyAI-": ("minigrid", "minigrid"),
     "ALE/": ("ale_py", "atari"),
 }
-STICKY = "repeat_action_probability"
 
 
 def make_env(name: str, options: Iterable[str] = (), *, render: bool = False) -> gym.Env[Any, Any]:
@@ -42,7 +43,7 @@ def make_env(name: str, options: Iterable[str] = (), *, render: bool = False) ->
     pairs = parse_pairs(options, "--option")
     arguments = {key: _parse_literal(value) for key, value in pairs.items()}
     if env_id.startswith("ALE/"):
-        arguments.setdefault(STICKY, 0.0)
+        arguments.setdefault(STICKY_OPTION, 0.0)
     if render:
         arguments.setdefault("render_mode", "rgb_array")
     try:
@@ -66,8 +67,10 @@ def _register(package: str, extra: str) -> None:
 def sticky_note(name: str, options: Iterable[str]) -> list[str]:
     """Return a note if `make_env` turned sticky actions off, else an empty list."""
     atari = name.rpartition(":")[2].startswith("ALE/")
-    if atari and not any(option.startswith(STICKY) for option in options):
-        return [f"sticky actions, which break every equivalence, were turned off ({STICKY}=0)"]
+    if atari and not any(option.startswith(STICKY_OPTION) for option in options):
+        return [
+            f"sticky actions, which break every equivalence, were turned off ({STICKY_OPTION}=0)"
+        ]
     return []
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from easee.flow.objective import node_weights
+from easee.flow.objective import NodeEntropy, make_objective
 from easee.graph import LocalGraph
 
 
@@ -24,7 +24,9 @@ def balance(graph: LocalGraph) -> tuple[NDArray[np.float64], str]:
     inner = np.flatnonzero(~graph.ends)
     flow = cp.Variable(len(tails), nonneg=True)
     visits = into @ flow
-    objective = cp.Maximize(node_weights(graph)[1:] @ cp.entr(visits))
+    weighted = make_objective(graph)
+    assert isinstance(weighted, NodeEntropy)
+    objective = cp.Maximize(weighted.omega[1:] @ cp.entr(visits))
     constraints = [out[:1] @ flow == 1, out[inner[1:]] @ flow == visits[inner[1:] - 1]]
     problem = cp.Problem(objective, constraints)
     with warnings.catch_warnings():

@@ -16,11 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from easee import policy_file
 from easee._utils.arrays import freeze
+from easee._utils.timing import timed
 from easee.errors import (
     ArgumentError,
     ArgumentTypeError,
     ConvergenceError,
 )
+from easee.flow.objective import make_objective
 from easee.flow.solve import solve
 from easee.graph import LocalGraph, unroll
 from easee.priors.equivalences import Equivalences
@@ -134,15 +136,22 @@ def balance(
         raise ArgumentTypeError(f"expected a LocalGraph, found {type(graph).__name__}")
     if not isinstance(tolerance, Real) or not float(tolerance) > 0:
         raise ArgumentError(f"expected a positive tolerance, found {tolerance!r}")
-    found = solve(graph, weights=weights, interest=interest, outcomes=outcomes, tolerance=tolerance)
+    with timed("build"):
+        objective = make_objective(graph, weights=weights, interest=interest, outcomes=outcomes)
+    solution = solve(graph, objective, tolerance)
     policy = ExplorationPolicy(
-        graph, found.probabilities, found.visits, found.entropy, found.bound, found.gap
+        graph,
+        solution.probabilities,
+        solution.visits,
+        solution.entropy,
+        solution.bound,
+        solution.gap,
     )
-    if not found.gap <= tolerance:
+    if not policy.gap <= tolerance:
         raise ConvergenceError(
-            f"the duality gap is {found.gap:.1e}, and {tolerance:.1e} was asked for: "
-            "pass a larger tolerance, or take the `policy` of this error as it is",
-            found.gap,
+            f"expected a duality gap of at most {tolerance:.1e}, found {policy.gap:.1e}: "
+            "pass a larger tolerance, or use the `policy` of this error",
+            policy.gap,
             tolerance,
             policy,
         )

@@ -16,7 +16,7 @@ from easee.errors import EaseeError, PolicyFileError
 from easee.flow.certificate import checked_probabilities
 from easee.flow.network import network, push
 from easee.graph import MOST_DEPTH, LocalGraph
-from easee.priors.equivalences import Equivalences
+from easee.priors.equivalences import check_action_names
 
 Certificate = tuple[float, float, float]  # entropy, bound, gap
 
@@ -66,11 +66,11 @@ def read(path: str | os.PathLike[str]) -> tuple[LocalGraph, Floats, Floats, Cert
         stable=bool(data["stable"]),
     )
     try:
-        Equivalences(graph.actions)
+        check_action_names(graph.actions)
         table = checked_probabilities(graph, data["probabilities"])
     except EaseeError as error:
         raise PolicyFileError(f"{str(path)!r} contradicts itself: {error}") from error
-    visits = push(network(graph, np.zeros(len(graph))), table[graph.forward])
+    visits = push(network(graph), table[graph.forward])
     if np.abs(visits - data["visits"]).max() > ROUNDING:
         raise PolicyFileError(f"{str(path)!r} contradicts itself: visits are not its policy's")
     entropy, bound, gap = map(float, data["certificate"])

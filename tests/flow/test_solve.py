@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 import easee
 from easee import Equivalences, balance, priors, unroll
 from easee.flow.deterministic.symmetry import quotient
-from easee.flow.network import network
-from easee.flow.objective import layer_entropies, layer_weights, node_weights
+from easee.flow.objective import layer_entropies, layer_weights, make_objective
 from tests.oracles import assert_certified, cvxpy_objective, plain_gap, plain_objective
 from tests.strategies import presentations
 
@@ -107,7 +106,7 @@ def test_light_layers_between_heavy_ones_are_certified(seed):
 
 def node_weight_exists(graph, weights, interest):
     try:
-        return node_weights(graph, weights, interest).any()
+        return make_objective(graph, weights=weights, interest=interest).omega.any()
     except easee.ArgumentError:
         return False
 
@@ -162,7 +161,7 @@ def test_dead_ends_hold_their_mass():
     assert graph.ends[dead] and graph.depths[dead] == 1
     policy = balance(graph)
     assert_certified(policy)
-    omega = node_weights(graph)
+    omega = make_objective(graph).omega
     assert omega[dead] == pytest.approx(1.0)  # it counts in all three layers
 
 
@@ -257,7 +256,7 @@ def test_the_flow_of_largest_path_entropy_is_taken():
 
 def test_quotients_are_small_where_there_is_symmetry():
     graph = unroll(priors.get("boxing"), 4)
-    small = quotient(network(graph, node_weights(graph))).network
+    small = quotient(make_objective(graph)).objective.network
     assert small.n_nodes < 100 < len(graph)
     assert small.sizes.sum() == len(graph)
 

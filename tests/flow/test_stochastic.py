@@ -15,11 +15,9 @@ from easee import Equivalences, ExplorationPolicy, balance, priors, unroll
 from easee.envs.slippery import slippery_outcomes
 from easee.flow.linalg.dense import gram, inverse_root, product
 from easee.flow.linalg.laplacian import SingularError
-from easee.flow.network import network
-from easee.flow.objective import node_weights
-from easee.flow.outcomes import mixture
-from easee.flow.stochastic import time_expanded as steps
-from easee.flow.stochastic.block_tridiagonal import Ladder
+from easee.flow.objective import StateEntropy, make_objective
+from easee.flow.stochastic import time_expanded
+from easee.flow.stochastic.block_tridiagonal import BlockTridiagonal
 from tests.oracles import MOVES, step_distributions
 from tests.strategies import presentations
 
@@ -287,7 +285,7 @@ def test_the_general_method_agrees_with_the_ordinary_one():
     for name, depth in (("rotation-grid-complete", 8), ("cardinal-grid", 8), ("freeway", 5)):
         graph = unroll(priors.get(name), depth)
         outcomes = np.hstack([np.eye(len(graph)) * (1 - 1e-12), np.full((len(graph), 1), 1e-12)])
-        assert not mixture(graph, outcomes).separate
+        assert isinstance(make_objective(graph, outcomes=outcomes), StateEntropy)
         policy, ordinary = balance(graph, outcomes=outcomes), balance(graph)
         np.testing.assert_allclose(policy.visits, ordinary.visits, rtol=1e-6, atol=1e-9)
         used = ordinary.visits > 1e-6
@@ -423,7 +421,7 @@ def test_knowing_the_slips_helps(depth, slip):
     graph = unroll(priors.get("cardinal-grid"), depth)
     outcomes = slippery_outcomes(graph, slip)
     ordinary, policy = balance(graph), balance(graph, outcomes=outcomes)
-    before = mixture(graph, outcomes).objective(ordinary.visits)
+    before = make_objective(graph, outcomes=outcomes).value(ordinary.visits)
     assert before < policy.entropy < policy.bound
     assert before + easee.duality_gap(graph, ordinary.probabilities, outcomes=outcomes) >= (
         policy.entropy
@@ -441,9 +439,10 @@ def test_without_slips_nothing_changes():
 
 def test_when_every_move_slips_nothing_matters():
     graph = unroll(priors.get("cardinal-grid"), 4)
-    policy = balance(graph, outcomes=slippery_outcomes(graph, 1.0))
+    outcomes = slippery_outcomes(graph, 1.0)
+    policy = balance(graph, outcomes=outcomes)
     assert policy.gap <= 1e-12
-    even = mixture(graph, slippery_outcomes(graph, 1.0)).objective(balance(graph).visits)
+    even = make_objective(graph, outcomes=outcomes).value(balance(graph).visits)
     assert policy.entropy == pytest.approx(even, abs=1e-12)
 
 
@@ -544,22 +543,22 @@ def test_blocks_are_what_numpy_says(size, rng):
         inverse_root(matrix - 1000 * size * np.eye(size))
 
 
-def test_the_ladder_solves_its_equations(rng):
+def test_block_tridiagonal_solution(rng):
     graph = unroll(priors.get("rotation-grid-complete"), 6)
-    net = network(graph, node_weights(graph))
-    problem = steps.problem(graph, net, mixture(graph, random_outcomes(graph, 9, 3)))
+    objective = make_objective(graph, outcomes=random_outcomes(graph, 9, 3))
+    problem = time_expanded.time_expand(graph, objective)
     net, n = problem.network, problem.network.n_nodes
     conductance = 10.0 ** rng.uniform(-9, 9, len(net.tails))
     scale, pushed = rng.random(len(problem.weights)) + 0.1, rng.normal(size=len(net.tails))
     leak, residual = rng.normal(size=n), rng.normal(size=n)
     leak[net.layers[-2] :] = residual[0] = 0.0
-    ladder = Ladder(problem, conductance, scale, np.zeros(n))
-    change = ladder.solve(pushed, leak, residual)
+    system = BlockTridiagonal(problem, conductance, scale, np.zeros(n))
+    change = system.solve(pushed, leak, residual)
     drop = change.value[net.tails] - change.arrival[net.heads]
     into = np.bincount(net.heads, change.flow, n)
     out = np.bincount(net.tails, change.flow, n)
     inner = slice(0, net.layers[-2])
-    np.testing.assert_allclose(change.drop, drop, atol=1e-8)
+    np.testing.assert_allclose(change.slack, drop, atol=1e-8)
     np.testing.assert_allclose((into - out)[inner], leak[inner], atol=1e-6)
     bent = problem.matrix.T @ (scale * (problem.matrix @ into))
     np.testing.assert_allclose(
@@ -632,7 +631,7 @@ def test_interest_and_outcomes_do_not_go_together():
 
 
 def test_what_does_not_fit_in_memory_is_refused(monkeypatch):
-    monkeypatch.setattr(steps, "free_memory", lambda: 10_000)
+    monkeypatch.setattr(time_expanded, "free_memory", lambda: 10_000)
     graph = unroll(priors.get("catcher"), 9)
     with pytest.raises(easee.GraphTooLargeError, match="up to 10: .*lower the depth"):
         balance(graph, outcomes=random_outcomes(graph, 5, 3))

@@ -56,7 +56,7 @@ class Equivalences:
     _index: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __init__(self, actions: Iterable[str], pairs: Iterable[AnyRelation] = ()) -> None:
-        names = _checked_actions(actions)
+        names = check_action_names(actions)
         object.__setattr__(self, "actions", names)
         object.__setattr__(self, "_index", {name: i for i, name in enumerate(names)})
         # An equivalence set is a set of unordered pairs: repeats and u ~ u say nothing.
@@ -148,7 +148,7 @@ class Equivalences:
                 continue
             try:
                 if actions is None:
-                    actions = _checked_actions(_action_line(line))
+                    actions = check_action_names(_action_line(line))
                 else:
                     pairs.extend(cls(actions, [line]).pairs)
             except PriorError as error:
@@ -178,7 +178,8 @@ class Equivalences:
             file.write(f"{self}\n".encode())
 
 
-def _checked_actions(actions: Iterable[str]) -> tuple[str, ...]:
+def check_action_names(actions: Iterable[str]) -> tuple[str, ...]:
+    """Return action names as a tuple of distinct valid names, or raise a `PriorError`."""
     if isinstance(actions, str) or not isinstance(actions, Iterable):
         raise PriorError(f"expected a list of action names, found {actions!r}")
     if isinstance(actions, set | frozenset):

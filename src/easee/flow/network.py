@@ -21,6 +21,7 @@ from easee._utils.arrays import Floats, run_starts, sum_at
 from easee.graph import LocalGraph
 
 Ids = NDArray[np.int32]
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,7 @@ class Network:
         return len(self.sizes)
 
     @cached_property
-    def inner(self) -> NDArray[np.bool_]:
+    def inner(self) -> Mask:
         """Bool (n,): nodes that have an outgoing edge."""
         inner = np.zeros(self.n_nodes, bool)
         inner[self.tails] = True

@@ -8,15 +8,16 @@ the classical problem of scaling a matrix to given row and column sums. The thre
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from easee._utils.arrays import Floats, sum_at
-from easee.flow.network import Network
+from easee.flow.network import Mask, Network
 
 MAX_STEPS = 40
 PRECISION = 1e-13  # relative error to aim for; rounding may stop the method a little before
@@ -60,7 +61,7 @@ class ScalingResult:
     """
 
     shares: Floats | None
-    vanished: NDArray[np.bool_]
+    vanished: Mask
 
 
 def newton_errors(
@@ -85,7 +86,7 @@ def newton_errors(
 
 
 def scaled_shares(
-    net: Network, allowed: NDArray[np.bool_], start: Callable[[NDArray[np.intp]], EdgeScaling]
+    net: Network, allowed: Mask, start: Callable[[NDArray[np.intp]], EdgeScaling]
 ) -> ScalingResult:
     """Solve a scaling problem over some edges of a network.
 
@@ -118,7 +119,7 @@ def scaled_shares(
     return ScalingResult(shares, vanished)
 
 
-def _same_ends(net: Network, allowed: NDArray[np.bool_], remaining: NDArray[np.bool_]) -> bool:
+def _same_ends(net: Network, allowed: Mask, remaining: Mask) -> bool:
     """Return whether every node with allowed edges in (or out) has remaining ones in (or out)."""
     return all(
         np.bincount(ends[remaining], minlength=net.n_nodes)[ends[allowed]].all()
@@ -138,7 +139,7 @@ class _FadingEdges:
         self.error = np.inf
         self.steps = np.zeros(0, int)
 
-    def update(self, flow: Floats, error: float) -> NDArray[np.bool_] | None:
+    def update(self, flow: Floats, error: float) -> Mask | None:
         """Compare with the previous flow; return the edges that have just been found to fade."""
         previous, progress = self.flow, error / self.error
         self.flow, self.error = flow, error
@@ -154,13 +155,7 @@ class _FadingEdges:
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """The parameters of a scaling and what follows from them.
-
-    Attributes:
-        parameters: float (p,).
-        flow: float (e,), the flow of each edge.
-        cost: value of the convex function that the optimal parameters minimise.
-    """
+    """Parameters of a scaling, with their flow (e,) and the cost that is to be minimised."""
 
     parameters: Floats
     flow: Floats
@@ -170,28 +165,33 @@ class Point:
 AnyPoint = TypeVar("AnyPoint", bound=Point)
 
 
-def line_search(
-    evaluate: Callable[[Floats], AnyPoint],
-    point: AnyPoint,
-    step: Floats,
-    *,
-    slope: float,
-    length: float,
-) -> AnyPoint | None:
-    """Halve a step until it lowers the cost; return the point there, or None.
+class ConvexScaling(ABC, Generic[AnyPoint]):
+    """A scaling whose optimal parameters minimise a convex cost."""
 
-    Args:
-        evaluate: returns the point of given parameters.
-        point: the point to start from.
-        step: float (p,), direction of descent.
-        slope: derivative of the cost along the step.
-        length: the multiple of the step to try first.
-    """
-    for _ in range(30):
-        candidate = evaluate(point.parameters + length * step)
-        target = point.cost + 0.1 * length * slope + 1e-13 * abs(point.cost)
-        # With a slope below 1e-9, rounding errors exceed the differences of the cost.
-        if candidate.cost <= target or -slope < 1e-9:
-            return candidate
-        length /= 2
-    return None
+    point: AnyPoint
+
+    @abstractmethod
+    def at(self, parameters: Floats) -> AnyPoint:
+        """Return the point of given parameters."""
+
+    def descend(self, step: Floats, slope: float, length: float) -> bool:
+        """Halve a step, starting with a multiple of it, until it lowers the cost, and take it.
+
+        Args:
+            step: direction of descent.
+            slope: derivative of the cost along the step.
+            length: the multiple to try first.
+
+        Returns:
+            Whether a step was taken.
+        """
+        cost = self.point.cost
+        for _ in range(30):
+            candidate = self.at(self.point.parameters + length * step)
+            # With a slope below 1e-9, rounding errors exceed the differences of the cost.
+            target = cost + 0.1 * length * slope + 1e-13 * abs(cost)
+            if candidate.cost <= target or -slope < 1e-9:
+                self.point = candidate
+                return True
+            length /= 2
+        return False

@@ -23,15 +23,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
 from easee._utils.arrays import Floats, dot, sum_at
-from easee.errors import ArgumentError, ArgumentTypeError
-from easee.flow.network import Network, best_values, network
+from easee.errors import ArgumentError
+from easee.flow.arguments import check_interest, check_outcomes, layer_weights
+from easee.flow.network import Mask, Network, best_values, network
 from easee.graph import LocalGraph
 
 EQUAL_ENTROPY = 1e-12  # entropies of outcomes that differ by less are considered equal
-NEGLIGIBLE = 1e-200  # smaller outcome probabilities are set to 0: products with visits underflow
 
 Ids = NDArray[np.int64]
 
@@ -86,9 +86,9 @@ class NodeEntropy(Objective):
     offset: float = 0.0
 
     @cached_property
-    def counts(self) -> NDArray[np.bool_]:
+    def counts(self) -> Mask:
         """Bool (n,): nodes with a positive weight."""
-        counts: NDArray[np.bool_] = self.omega > 0
+        counts: Mask = self.omega > 0
         return counts
 
     @cached_property
@@ -195,7 +195,7 @@ def make_objective(
     layers = layer_weights(graph, weights)
     if outcomes is None:
         return _node_entropy(graph, layers, interest)
-    states = _state_entropy(graph, layers, _check_outcomes(graph, outcomes))
+    states = _state_entropy(graph, layers, check_outcomes(graph, outcomes))
     offset = states.node_offset()
     if offset is None:
         return states
@@ -210,7 +210,7 @@ def _node_entropy(graph: LocalGraph, weights: Floats, interest: ArrayLike | None
     omega[dead] = np.cumsum(layer[::-1])[::-1][graph.depths[dead]]
     chosen = np.ones(len(graph), bool)
     if interest is not None:
-        chosen = _check_interest(graph, interest)
+        chosen = check_interest(graph, interest)
         omega[~chosen] = 0.0
         if not omega.any():
             raise ArgumentError(
@@ -220,7 +220,7 @@ def _node_entropy(graph: LocalGraph, weights: Floats, interest: ArrayLike | None
     return NodeEntropy(network(graph), _node_bound(graph, weights, chosen), omega)
 
 
-def _node_bound(graph: LocalGraph, weights: Floats, chosen: NDArray[np.bool_]) -> float:
+def _node_bound(graph: LocalGraph, weights: Floats, chosen: Mask) -> float:
     """Return the weighted sum of the largest entropies of the chosen nodes of each step.
 
     The sum of -p log p over one or two nodes is largest at p = 1/e each, if another node can hold
@@ -271,28 +271,6 @@ def holders(graph: LocalGraph) -> tuple[Ids, Ids]:
     return nodes[order], steps[order]
 
 
-def layer_weights(graph: LocalGraph, weights: ArrayLike | None = None) -> Floats:
-    """Return the weights of layers 1 to d, scaled to sum 1; all equal by default (the paper's)."""
-    if weights is None:
-        return np.full(graph.depth, 1.0 / graph.depth)
-    try:
-        values = np.asarray(weights, dtype=float)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"expected {graph.depth} numbers, found weights={weights!r}") from None
-    if values.shape != (graph.depth,):
-        raise ArgumentError(
-            f"expected {graph.depth} weights, one for each layer from 1 to {graph.depth}, "
-            f"found an array of shape {values.shape}"
-        )
-    if not np.isfinite(values).all() or (values < 0).any():
-        raise ArgumentError(f"expected finite non-negative weights, found {values.tolist()}")
-    if not values.any():
-        raise ArgumentError("expected at least one positive weight, found only zeros")
-    values = values / values.max()  # first, so that the sum cannot overflow
-    scaled: Floats = values / values.sum()
-    return scaled
-
-
 def layer_supports(graph: LocalGraph) -> Floats:
     """Return the number of nodes that can hold mass after 1 to d steps, float (d,)."""
     return _sum_by_step(graph, np.ones(len(graph)))
@@ -308,58 +286,3 @@ def _sum_by_step(graph: LocalGraph, amount: Floats) -> Floats:
     layer = sum_at(graph.depths, amount, graph.depth + 1)
     dead = sum_at(graph.depths[graph.ends], amount[graph.ends], graph.depth + 1)
     return layer[1:] + np.cumsum(dead)[:-1]
-
-
-def _check_interest(graph: LocalGraph, interest: ArrayLike) -> NDArray[np.bool_]:
-    chosen = np.asarray(interest)
-    if chosen.shape != (len(graph),) or chosen.dtype != bool:
-        raise ArgumentError(
-            f"expected interest as a bool array with one entry for each of {len(graph)} nodes, "
-            f"found {chosen.dtype} of shape {chosen.shape}"
-        )
-    if not chosen[1:].any():
-        raise ArgumentError("the set of interest is empty: mark at least one node below the root")
-    return chosen
-
-
-def _check_outcomes(graph: LocalGraph, outcomes: Any) -> csr_array:
-    """Return outcome distributions as a normalised sparse matrix (n, states)."""
-    chances = _sparse_matrix(graph, outcomes)
-    wrong = np.flatnonzero(~np.isfinite(chances.data) | (chances.data < 0))
-    if wrong.size:
-        node = int(np.searchsorted(chances.indptr, wrong[0], side="right")) - 1
-        raise ArgumentError(
-            f"expected outcomes that are probabilities, found {chances.data[wrong[0]]:g} in the "
-            f"row of node {node}: every entry must be a number from 0 to 1"
-        )
-    total = np.asarray(chances.sum(axis=1), dtype=float)
-    wrong = np.flatnonzero(np.abs(total - 1.0) > 1e-9)
-    if wrong.size:
-        node = int(wrong[0])
-        raise ArgumentError(
-            f"expected outcomes whose rows sum to 1, found {total[node]:.12g} in the row of node "
-            f"{node}: divide every row by its sum"
-        )
-    chances.data[chances.data < NEGLIGIBLE] = 0.0
-    chances.eliminate_zeros()
-    chances.data /= np.repeat(total, np.diff(chances.indptr))
-    return chances
-
-
-def _sparse_matrix(graph: LocalGraph, outcomes: Any) -> csr_array:
-    """Return a copy of a dense or sparse matrix that has a row for every node."""
-    try:
-        matrix = outcomes if issparse(outcomes) else np.asarray(outcomes)
-    except ValueError:  # rows of unequal length
-        matrix = np.asarray(None)
-    if matrix.dtype.kind not in "biuf":
-        raise ArgumentTypeError(
-            "expected outcomes as a matrix of numbers, dense or scipy.sparse, "
-            f"found {type(outcomes).__name__}: give one row of probabilities for every node"
-        )
-    if matrix.ndim != 2 or matrix.shape[0] != len(graph) or not matrix.shape[1]:
-        raise ArgumentError(
-            f"expected outcomes of shape ({len(graph)}, states), a row for every node of the "
-            f"graph, found {matrix.shape}: row i is the distribution over states of node i"
-        )
-    return csr_array(matrix, dtype=float, copy=True)

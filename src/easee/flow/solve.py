@@ -1,19 +1,15 @@
-"""The optimal flow of a local-dynamics graph, with its certificate (Section 4.2).
+"""The optimal flow of a local-dynamics graph (Section 4.2).
 
-    graph ──► objective ──► quotient by symmetry ──► optimal shares ──► lifted back ──► certificate
+    objective ──► quotient by symmetry ──► optimal shares ──► lifted back
 
-The certificate is computed on the whole graph from the finished policy alone. In the stochastic
-case, where symmetry is not used, the steps are:
+In the stochastic case, where symmetry is not used:
 
-    graph ──► objective ──► time-expanded problem ──► candidates ──► certificate
+    objective ──► time-expanded problem ──► candidates ──► best one
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
 
 from easee._utils.arrays import Floats, sum_at
 from easee._utils.timing import timed
@@ -23,7 +19,7 @@ from easee.flow.deterministic.max_entropy_flow import max_entropy_flow
 from easee.flow.deterministic.potentials import conserves_mass, uniform_visits
 from easee.flow.deterministic.symmetry import quotient
 from easee.flow.interior_point import Iterate
-from easee.flow.network import Network, push
+from easee.flow.network import Mask, Network, push
 from easee.flow.objective import NodeEntropy, Objective, StateEntropy
 from easee.flow.stochastic.candidates import candidates
 from easee.flow.stochastic.time_expanded import time_expand
@@ -38,44 +34,19 @@ ROUNDS = 6  # of correcting the tight edges in a crossover
 BEYOND_DOUBT = 0.1  # share of the tolerance: a candidate with a smaller gap is taken at once
 
 
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """A policy over a graph and its certificate.
+def optimal_shares(
+    graph: LocalGraph, objective: NodeEntropy | StateEntropy, tolerance: float
+) -> Floats:
+    """Return the best shares found, float (m,): share of its tail's mass that each edge carries.
 
-    Attributes:
-        probabilities: float (n, k), of each action at each node; zero for pruned actions.
-        visits: float (n,), probability that each node is reached.
-        entropy: the objective J.
-        bound: the objective of uniform layers, or states.
-        gap: the duality gap.
-    """
-
-    probabilities: Floats
-    visits: Floats
-    entropy: float
-    bound: float
-    gap: float
-
-
-def solve(
-    graph: LocalGraph, objective: NodeEntropy | StateEntropy, tolerance: float = 1e-9
-) -> Solution:
-    """Find the policy with the largest objective.
-
-    The best policy found is returned even if its gap exceeds the tolerance: check `gap`.
+    Args:
+        graph: the local-dynamics graph.
+        objective: its objective, from `make_objective`.
+        tolerance: the duality gap to reach. The gap of the shares returned may exceed it.
     """
     if isinstance(objective, NodeEntropy):
-        shares = _node_shares(objective, tolerance)
-    else:
-        shares = _state_shares(graph, objective, tolerance)
-    with timed("certificate"):
-        visits = push(objective.network, shares)
-        probabilities = np.zeros(graph.successors.shape)
-        probabilities[graph.forward] = shares
-        # Rounding errors may exceed the bound by a little.
-        entropy = min(objective.value(visits), objective.bound)
-        gap = objective.certificate(visits)
-        return Solution(probabilities, visits, entropy, objective.bound, gap)
+        return _node_shares(objective, tolerance)
+    return _state_shares(graph, objective, tolerance)
 
 
 def _node_shares(objective: NodeEntropy, tolerance: float) -> Floats:
@@ -85,8 +56,7 @@ def _node_shares(objective: NodeEntropy, tolerance: float) -> Floats:
     with timed("iterate"):
         # Lifting and pushing cause rounding errors: leave some of the tolerance for them.
         reduced = objective if small is None else small.objective
-        shares = optimal_shares(reduced, 0.5 * tolerance)
-    with timed("certificate"):
+        shares = _solve_network(reduced, 0.5 * tolerance)
         return _fill_unvisited(objective.network, shares if small is None else small.lift(shares))
 
 
@@ -103,8 +73,8 @@ def _state_shares(graph: LocalGraph, objective: StateEntropy, tolerance: float) 
         return _fill_unvisited(net, best.shares)
 
 
-def optimal_shares(objective: NodeEntropy, tolerance: float) -> Floats:
-    """Return the best shares (m,) found: the share of its tail's mass that each edge carries.
+def _solve_network(objective: NodeEntropy, tolerance: float) -> Floats:
+    """Return the best shares (m,) found on a network.
 
     Most graphs use every forward edge, so that is tried first. Otherwise the interior-point method
     identifies the edges that are used, and ends as soon as a crossover from its guess succeeds.
@@ -156,7 +126,7 @@ class _Best:
         self.shares: Floats = np.zeros(len(objective.network.tails))
 
     def offer(self, shares: Floats | None) -> None:
-        if shares is not None:
+        if shares is not None and np.isfinite(shares).all():
             gap = self.objective.gap(push(self.objective.network, shares))
             if gap < self.gap:
                 self.gap, self.shares = gap, shares
@@ -166,7 +136,7 @@ def _fill_unvisited(net: Network, shares: Floats) -> Floats:
     """Scale the shares of each node to sum 1, with equal shares at nodes that are never visited."""
     total = sum_at(net.tails, shares, net.n_nodes)
     count = np.bincount(net.tails, minlength=net.n_nodes)
-    visited: NDArray[np.bool_] = total > 0.5
+    visited: Mask = total > 0.5
     total[~visited] = 1.0
     scaled: Floats = np.where(visited[net.tails], shares / total[net.tails], 1.0 / count[net.tails])
     return scaled

@@ -10,22 +10,22 @@ method, started close to the solution.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from easee._utils.arrays import Floats, sum_at
 from easee.flow.deterministic.max_entropy_flow import max_entropy_flow
 from easee.flow.deterministic.max_entropy_paths import max_entropy_paths
 from easee.flow.deterministic.potentials import Potentials, solve_potentials
-from easee.flow.network import Network
+from easee.flow.network import Mask, Network
 from easee.flow.objective import NodeEntropy
 
 VIOLATION = 1e-11  # an edge that improves on the potentials by more becomes tight
 
 
-def exact_shares(
-    objective: NodeEntropy, tight: NDArray[np.bool_], guess: Floats, rounds: int
-) -> Floats | None:
+@np.errstate(all="ignore")
+def exact_shares(objective: NodeEntropy, tight: Mask, guess: Floats, rounds: int) -> Floats | None:
     """Return the share of its tail's mass that each edge carries at the optimum, float (m,).
+
+    A wrong guess may lead to infinite potentials, and so to shares that are not finite.
 
     Args:
         objective: the objective.
@@ -36,16 +36,8 @@ def exact_shares(
     Returns:
         None if no optimum was found.
     """
-    # A wrong guess may lead to infinite potentials, so the result is checked instead.
-    with np.errstate(all="ignore"):
-        shares = _exact_shares(objective, tight.copy(), guess, rounds)
-    return shares if shares is not None and np.isfinite(shares).all() else None
-
-
-def _exact_shares(
-    objective: NodeEntropy, tight: NDArray[np.bool_], guess: Floats, rounds: int
-) -> Floats | None:
     net, all_count = objective.network, objective.all_count
+    tight = tight.copy()
     for _ in range(rounds):
         visited = _visited(objective, tight)
         tight &= visited[net.tails]
@@ -69,7 +61,7 @@ def _exact_shares(
     return None
 
 
-def _plausible(net: Network, tight: NDArray[np.bool_], visits: Floats) -> bool:
+def _plausible(net: Network, tight: Mask, visits: Floats) -> bool:
     """Return whether the mass of each node fits into that of its tails, and of its heads."""
     tails, heads = net.tails[tight], net.heads[tight]
     offered = sum_at(heads, visits[tails], net.n_nodes)[1:]
@@ -79,7 +71,7 @@ def _plausible(net: Network, tight: NDArray[np.bool_], visits: Floats) -> bool:
     return bool((offered >= enough * visits[1:]).all() and (taken >= enough * visits).all())
 
 
-def _visited(objective: NodeEntropy, tight: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _visited(objective: NodeEntropy, tight: Mask) -> Mask:
     """Return the nodes that count, and those that tight edges lead to from visited ones."""
     net = objective.network
     visited = objective.counts.copy()
@@ -91,7 +83,7 @@ def _visited(objective: NodeEntropy, tight: NDArray[np.bool_]) -> NDArray[np.boo
     return visited
 
 
-def _gain(objective: NodeEntropy, potentials: Potentials, visited: NDArray[np.bool_]) -> Floats:
+def _gain(objective: NodeEntropy, potentials: Potentials, visited: Mask) -> Floats:
     """Return how much each edge improves on its tail's potential, (m,); none at the optimum."""
     net = objective.network
     value = np.where(visited, potentials.value, 0.0)

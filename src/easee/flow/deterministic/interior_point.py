@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from easee._utils.arrays import Floats, sum_at
 from easee.flow.interior_point import Iterate, NewtonStep, System, central_path
 from easee.flow.linalg.laplacian import StarMesh
-from easee.flow.network import best_values
+from easee.flow.network import Mask, best_values
 from easee.flow.objective import NodeEntropy
 
 
@@ -41,7 +41,7 @@ def _slack_scale(objective: NodeEntropy) -> Floats:
     return scale
 
 
-def tight_edges(objective: NodeEntropy, previous: Iterate, point: Iterate) -> NDArray[np.bool_]:
+def tight_edges(objective: NodeEntropy, previous: Iterate, point: Iterate) -> Mask:
     """Return the edges that probably carry flow at the optimum, bool (m,).
 
     Between two points of the path, either the flow of an edge stays and its slack goes to zero, or
@@ -51,7 +51,7 @@ def tight_edges(objective: NodeEntropy, previous: Iterate, point: Iterate) -> ND
     flow_rate = point.flow / previous.flow
     slack_rate = point.slack / previous.slack
     certainty = flow_rate / (flow_rate + slack_rate)
-    tight: NDArray[np.bool_] = certainty > 0.5
+    tight: Mask = certainty > 0.5
     tight |= certainty >= _largest(net.tails, certainty, net.n_nodes)[net.tails]
     # A node that counts is visited, so it keeps its most certain incoming edge, whose tail is
     # then visited too, and so on up to the root.

@@ -18,14 +18,14 @@ from scipy.sparse.csgraph import connected_components
 
 from easee._utils.arrays import Floats, dot, run_starts, sum_at
 from easee.flow.linalg.laplacian import SingularError, StarMesh
-from easee.flow.network import Network
-from easee.flow.newton import Point, ScalingResult, line_search, scaled_shares
+from easee.flow.network import Mask, Network
+from easee.flow.newton import ConvexScaling, Point, ScalingResult, scaled_shares
 
 SINKHORN_STEPS = 6
 MAX_CHANGE = 3.0  # largest change of the logarithm of a flow in a step
 
 
-def max_entropy_flow(net: Network, tight: NDArray[np.bool_], visits: Floats) -> ScalingResult:
+def max_entropy_flow(net: Network, tight: Mask, visits: Floats) -> ScalingResult:
     """Find the flow of largest path entropy with given visits.
 
     Args:
@@ -43,7 +43,7 @@ class _VisitPoint(Point):
     outflow: Floats
 
 
-class _VisitScaling:
+class _VisitScaling(ConvexScaling[_VisitPoint]):
     """A flow F = copies * exp(a(tail)), scaled at each head to the head's visits."""
 
     def __init__(self, net: Network, edges: NDArray[np.intp], visits: Floats) -> None:
@@ -55,12 +55,12 @@ class _VisitScaling:
         sources, self.tails = np.unique(net.tails[self.edges], return_inverse=True)
         self.demand = visits[sources]
         self.copies = net.copies[self.edges]
-        self.point = self._at(np.log(self.demand))
+        self.point = self.at(np.log(self.demand))
         for _ in range(SINKHORN_STEPS):
             ratio = self.demand / np.maximum(self.point.outflow, 1e-300)
-            self.point = self._at(self.point.parameters + np.log(ratio))
+            self.point = self.at(self.point.parameters + np.log(ratio))
 
-    def _at(self, a: Floats) -> _VisitPoint:
+    def at(self, a: Floats) -> _VisitPoint:
         exponent = a[self.tails]
         # Subtract the largest exponent of each head, so that exp cannot overflow.
         top = np.maximum.reduceat(exponent, self.starts)
@@ -89,11 +89,7 @@ class _VisitScaling:
         if not np.isfinite(slope):
             return False
         length = min(1.0, MAX_CHANGE / max(1e-9, self._log_change(step)))
-        point = line_search(self._at, self.point, step, slope=slope, length=length)
-        if point is None:
-            return False
-        self.point = point
-        return True
+        return self.descend(step, slope, length)
 
     def _log_change(self, step: Floats) -> float:
         """Return the largest change of a log-flow: how far the steps of a head's tails differ."""

@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
 from easee._utils.arrays import Floats, run_starts, sum_at
-from easee.flow.network import Network
+from easee.flow.network import Mask, Network
 from easee.flow.newton import PRECISION, ScalingResult, scaled_shares
 from easee.flow.objective import NodeEntropy
 
@@ -26,9 +26,7 @@ SWEEPS = 12
 MAX_CHANGE = 2.0  # largest change of the logarithm of a flow in a step
 
 
-def max_entropy_paths(
-    objective: NodeEntropy, tight: NDArray[np.bool_], visits: Floats
-) -> ScalingResult:
+def max_entropy_paths(objective: NodeEntropy, tight: Mask, visits: Floats) -> ScalingResult:
     """Find the flow of largest path entropy with given visits at the nodes that count.
 
     Args:
@@ -52,9 +50,7 @@ class _PathScaling:
         visits: float (n,).
     """
 
-    def __init__(
-        self, net: Network, edges: NDArray[np.intp], fixed: NDArray[np.bool_], visits: Floats
-    ) -> None:
+    def __init__(self, net: Network, edges: NDArray[np.intp], fixed: Mask, visits: Floats) -> None:
         self.net = net
         self.edges = edges
         self.tails, self.heads = net.tails[edges], net.heads[edges]

@@ -23,7 +23,7 @@ from scipy.sparse.csgraph import connected_components
 
 from easee._utils.arrays import Floats, sum_at
 from easee.flow.linalg.laplacian import Laplacian, SingularError
-from easee.flow.network import Network
+from easee.flow.network import Mask, Network
 from easee.flow.objective import NodeEntropy
 
 Ids = NDArray[np.int64]
@@ -43,12 +43,10 @@ class Potentials:
 
     Attributes:
         visits: float (n,); 0 at nodes without weight, where they are not determined.
-        arrival: float (n,), L.
         value: float (n,), U.
     """
 
     visits: Floats
-    arrival: Floats
     value: Floats
 
 
@@ -70,9 +68,7 @@ def conserves_mass(objective: NodeEntropy, visits: Floats) -> bool:
     return groups.error(groups.divergence(mass) - groups.supply, mass) <= PRECISION
 
 
-def solve_potentials(
-    objective: NodeEntropy, tight: NDArray[np.bool_], guess: Floats
-) -> Potentials | None:
+def solve_potentials(objective: NodeEntropy, tight: Mask, guess: Floats) -> Potentials | None:
     """Return the visits that are optimal if just the `tight` edges may carry flow.
 
     They conserve mass in every group of potentials. Whether a non-negative flow has these visits is
@@ -106,8 +102,7 @@ def solve_potentials(
     visits[0] = 1.0
     if objective.all_count:
         _balance_layers(objective.network, groups, visits)
-    items = np.append(potential, 0.0)[groups.labels]
-    return Potentials(visits, items[:n], items[n : 2 * n])
+    return Potentials(visits, np.append(potential, 0.0)[groups.labels[n : 2 * n]])
 
 
 def _conserve_in_groups(
@@ -164,7 +159,7 @@ class _Groups:
         supply: float (count,), mass that enters each group from outside.
     """
 
-    def __init__(self, objective: NodeEntropy, tight: NDArray[np.bool_]) -> None:
+    def __init__(self, objective: NodeEntropy, tight: Mask) -> None:
         n = objective.network.n_nodes
         self.nodes = np.flatnonzero(objective.counts)
         self.count, self.labels = _join(objective, tight)
@@ -216,7 +211,7 @@ class _Groups:
         return self._laplacian.factorise(np.concatenate([conductance, ones]))(right)
 
 
-def _join(objective: NodeEntropy, tight: NDArray[np.bool_]) -> tuple[int, Ids]:
+def _join(objective: NodeEntropy, tight: Mask) -> tuple[int, Ids]:
     """Join U(tail) and L(head) of tight edges, and U(v) and L(v) where v does not count.
 
     Returns:

@@ -12,11 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from easee._utils.arrays import Floats, sum_at
 from easee.flow.interior_point import Iterate
-from easee.flow.network import push
+from easee.flow.network import Mask, push
 from easee.flow.stochastic.interior_point import LEAST_MU, state_central_path
 from easee.flow.stochastic.max_entropy_flow import max_entropy_mixture
 from easee.flow.stochastic.time_expanded import TimeExpanded
@@ -45,7 +44,7 @@ def candidates(problem: TimeExpanded) -> Iterator[Floats]:
         yield part.lift(_shares(part, flow))
 
 
-def _interior_solution(problem: TimeExpanded) -> tuple[Floats, NDArray[np.bool_]]:
+def _interior_solution(problem: TimeExpanded) -> tuple[Floats, Mask]:
     """Return the best flow (m,) of the interior-point method, and the edges that it uses."""
     smallest, without_progress = np.inf, 0
     best_flow: Floats | None = None
@@ -64,7 +63,7 @@ def _interior_solution(problem: TimeExpanded) -> tuple[Floats, NDArray[np.bool_]
     return best_flow, _used(previous, best_point)
 
 
-def _used(previous: Iterate, point: Iterate) -> NDArray[np.bool_]:
+def _used(previous: Iterate, point: Iterate) -> Mask:
     """Return the edges that probably carry flow at the optimum, bool (m,).
 
     The flow of an unused edge goes to zero with mu, or with the root of mu if its slack does too.
@@ -72,7 +71,7 @@ def _used(previous: Iterate, point: Iterate) -> NDArray[np.bool_]:
     """
     if point.mu >= previous.mu:  # the best point is the first one: nothing can be compared
         return np.ones(len(point.flow), bool)
-    used: NDArray[np.bool_] = point.flow > previous.flow * (point.mu / previous.mu) ** 0.25
+    used: Mask = point.flow > previous.flow * (point.mu / previous.mu) ** 0.25
     return used | (point.flow > FAR_LARGER * point.slack * point.reference)
 
 

@@ -20,7 +20,7 @@ from easee._utils.arrays import Floats, dot, sum_at
 from easee.flow.interior_point import NewtonStep
 from easee.flow.linalg.laplacian import SingularError
 from easee.flow.network import inflow, push
-from easee.flow.newton import ACCEPTABLE, Point, line_search, newton_errors
+from easee.flow.newton import ACCEPTABLE, ConvexScaling, Point, newton_errors
 from easee.flow.stochastic.block_tridiagonal import BlockTridiagonal
 from easee.flow.stochastic.time_expanded import TimeExpanded
 
@@ -61,7 +61,7 @@ class _StatePoint(Point):
     missing: Floats
 
 
-class _StateScaling:
+class _StateScaling(ConvexScaling[_StatePoint]):
     def __init__(self, problem: TimeExpanded, flow: Floats) -> None:
         self.problem, self.net = problem, problem.network
         visits = inflow(self.net, flow)
@@ -69,9 +69,9 @@ class _StateScaling:
         # The parameters that fit the flow best, by least squares.
         pushed = -flow * np.log(flow / visits[self.net.tails])
         parameters, _ = self._newton_step(flow, visits, pushed, np.zeros(len(self.wanted)))
-        self.point = self._at(parameters)
+        self.point = self.at(parameters)
 
-    def _at(self, parameters: Floats) -> _StatePoint:
+    def at(self, parameters: Floats) -> _StatePoint:
         net = self.net
         reward: Floats = self.problem.transposed @ parameters
         value = np.zeros(net.n_nodes)
@@ -102,17 +102,8 @@ class _StateScaling:
         step, change = self._newton_step(point.flow, point.visits, unpushed, point.missing)
         tail_change = (sum_at(net.heads, change.flow, net.n_nodes) / point.visits)[net.tails]
         log_change = float(np.abs(change.flow / point.flow - tail_change).max())
-        candidate = line_search(
-            self._at,
-            point,
-            step,
-            slope=-dot(point.missing, step),
-            length=min(1.0, MAX_CHANGE / max(1e-9, log_change)),
-        )
-        if candidate is None:
-            return False
-        self.point = candidate
-        return True
+        length = min(1.0, MAX_CHANGE / max(1e-9, log_change))
+        return self.descend(step, -dot(point.missing, step), length)
 
     def _newton_step(
         self, flow: Floats, visits: Floats, pushed: Floats, missing: Floats

@@ -18,12 +18,11 @@ from easee._utils.arrays import Floats
 from easee._utils.memory import free_memory
 from easee.errors import GraphTooLargeError
 from easee.flow.linalg.dense import gram
-from easee.flow.network import Network
+from easee.flow.network import Mask, Network
 from easee.flow.objective import StateEntropy, holders
 from easee.graph import LocalGraph
 
 Ids = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 ARRAYS = 5  # number of dense arrays, nodes by nodes of a step, that exist at a time
 DENSE = 0.1  # blocks with a larger share of non-zero entries are faster as dense arrays

@@ -93,13 +93,9 @@ class System(ABC):
 
     @abstractmethod
     def solve(self, pushed: Floats) -> NewtonStep:
-        """Solve the linear system.
+        """Return the step with dU(tail) - dL(head) as change of the slack.
 
-        Args:
-            pushed: float (m,), change of the flow if the potentials do not change.
-
-        Returns:
-            The step, with dU(tail) - dL(head) as change of the slack.
+        `pushed` (m,) is the change of the flow if the potentials do not change.
         """
 
     def max_length(self, step: NewtonStep) -> float:
@@ -115,11 +111,8 @@ def central_path(
 ) -> Iterator[Iterate]:
     """Yield points of the central path, ever closer to the optimum, until rounding prevents it.
 
-    Args:
-        objective: the objective.
-        slack: float (m,), S0, positive.
-        linearise: returns the linear system at a point.
-        least_mu: the smallest mu to aim for.
+    `slack` is S0 (m,), `linearise` returns the linear system at a point, and `least_mu` is the
+    smallest mu to aim for.
     """
     point = _start(objective, slack)
     for _ in range(MAX_ITERATIONS):

@@ -29,13 +29,13 @@ VANISHED = 1e-3  # flows that shrank by this factor went to zero
 
 
 class Scaling(Protocol):
-    """A flow whose parameters are adjusted until it satisfies the constraints."""
+    """A flow whose parameters are adjusted until it satisfies some constraints."""
 
     def error(self) -> float:
         """Return the largest relative error of a constraint."""
 
     def improve(self) -> bool:
-        """Take a Newton step if possible; return whether it was."""
+        """Take a Newton step; return whether it was possible."""
 
 
 class EdgeScaling(Scaling, Protocol):
@@ -52,12 +52,9 @@ class EdgeScaling(Scaling, Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ScalingResult:
-    """The result of a scaling.
+    """Shares (m,) of their tails' mass that edges carry; or None, and the edges that vanished (m,).
 
-    Attributes:
-        shares: float (m,), share of its tail's mass that each edge carries; None if no flow over
-            the allowed edges satisfies the constraints.
-        vanished: bool (m,), the edges whose flow went to zero, if `shares` is None.
+    Shares are None if no flow over the allowed edges satisfies the constraints.
     """
 
     shares: Floats | None
@@ -88,13 +85,7 @@ def newton_errors(
 def scaled_shares(
     net: Network, allowed: Mask, start: Callable[[NDArray[np.intp]], EdgeScaling]
 ) -> ScalingResult:
-    """Solve a scaling problem over some edges of a network.
-
-    Args:
-        net: the network.
-        allowed: bool (m,), the edges that may carry flow.
-        start: returns the initial scaling over given edges.
-    """
+    """Solve a scaling problem over the allowed edges (m,); `start` returns its initial scaling."""
     scaling = start(np.flatnonzero(allowed))
     initial = flow = scaling.flow
     fading = _FadingEdges()
@@ -175,15 +166,9 @@ class ConvexScaling(ABC, Generic[AnyPoint]):
         """Return the point of given parameters."""
 
     def descend(self, step: Floats, slope: float, length: float) -> bool:
-        """Halve a step, starting with a multiple of it, until it lowers the cost, and take it.
+        """Halve `length` until that multiple of a step lowers the cost; return whether one does.
 
-        Args:
-            step: direction of descent.
-            slope: derivative of the cost along the step.
-            length: the multiple to try first.
-
-        Returns:
-            Whether a step was taken.
+        `slope` is the derivative of the cost along the step.
         """
         cost = self.point.cost
         for _ in range(30):

@@ -253,13 +253,10 @@ def _state_entropy(graph: LocalGraph, weights: Floats, outcomes: csr_array) -> S
 
 
 def holders(graph: LocalGraph) -> tuple[Ids, Ids]:
-    """Return all pairs of a node and a step at which it can hold mass.
+    """Return all pairs of a node and a step at which it can hold mass, sorted by step and node.
 
     A node can hold mass at the step of its own layer, and a dead end also at all later ones up to
     the deepest layer.
-
-    Returns:
-        int (h,) nodes and int (h,) steps, sorted by step and then by node.
     """
     own = graph.depths.astype(np.int64)
     last = np.where(graph.ends, own[-1], own)

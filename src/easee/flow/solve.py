@@ -39,10 +39,7 @@ def optimal_shares(
 ) -> Floats:
     """Return the best shares found, float (m,): share of its tail's mass that each edge carries.
 
-    Args:
-        graph: the local-dynamics graph.
-        objective: its objective, from `make_objective`.
-        tolerance: the duality gap to reach. The gap of the shares returned may exceed it.
+    The search ends as soon as the duality gap is within the tolerance; it may exceed it.
     """
     if isinstance(objective, NodeEntropy):
         return _node_shares(objective, tolerance)

@@ -23,7 +23,7 @@ VIOLATION = 1e-11  # an edge that improves on the potentials by more becomes tig
 
 @np.errstate(all="ignore")
 def exact_shares(objective: NodeEntropy, tight: Mask, guess: Floats, rounds: int) -> Floats | None:
-    """Return the share of its tail's mass that each edge carries at the optimum, float (m,).
+    """Return the share of its tail's mass that each edge carries at the optimum, or None.
 
     A wrong guess may lead to infinite potentials, and so to shares that are not finite.
 
@@ -31,10 +31,7 @@ def exact_shares(objective: NodeEntropy, tight: Mask, guess: Floats, rounds: int
         objective: the objective.
         tight: bool (m,), the edges that probably carry flow.
         guess: float (n,), approximately the optimal visits.
-        rounds: number of times that the guess may be corrected.
-
-    Returns:
-        None if no optimum was found.
+        rounds: number of times that the tight edges may be corrected.
     """
     net, all_count = objective.network, objective.all_count
     tight = tight.copy()

@@ -75,15 +75,8 @@ def _largest(index: NDArray[np.int32], values: Floats, size: int) -> Floats:
 class _Layout:
     """The rows of the potentials in the linear system, and the shape of its network.
 
-    Unknown are U of the inner nodes and L of the nodes that count; elsewhere L equals U. U of an
-    end is 0, the ground.
-
-    Attributes:
-        size: number of unknowns; also the row of the ground.
-        value: int (n,), row of U.
-        arrival: int (n,), row of L.
-        counting: int, the nodes that count.
-        network: the electrical network.
+    Unknown are U of the inner nodes (rows `value`) and L of the nodes that count (rows `arrival`);
+    elsewhere L equals U. U of an end is 0, the ground, which is row `size`.
     """
 
     def __init__(self, objective: NodeEntropy) -> None:

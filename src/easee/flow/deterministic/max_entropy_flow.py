@@ -26,13 +26,7 @@ MAX_CHANGE = 3.0  # largest change of the logarithm of a flow in a step
 
 
 def max_entropy_flow(net: Network, tight: Mask, visits: Floats) -> ScalingResult:
-    """Find the flow of largest path entropy with given visits.
-
-    Args:
-        net: the network.
-        tight: bool (m,), the edges that may carry flow.
-        visits: float (n,), mass that must reach each node, all positive.
-    """
+    """Find the flow of largest path entropy over the tight edges (m,) with positive visits (n,)."""
     return scaled_shares(net, tight, lambda edges: _VisitScaling(net, edges, visits))
 
 

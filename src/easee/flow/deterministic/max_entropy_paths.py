@@ -27,12 +27,10 @@ MAX_CHANGE = 2.0  # largest change of the logarithm of a flow in a step
 
 
 def max_entropy_paths(objective: NodeEntropy, tight: Mask, visits: Floats) -> ScalingResult:
-    """Find the flow of largest path entropy with given visits at the nodes that count.
+    """Find the flow of largest path entropy over the tight edges (m,) with some visits given.
 
-    Args:
-        objective: defines which nodes count.
-        tight: bool (m,), the edges that may carry flow. A node without weight may have none.
-        visits: float (n,); entries of nodes that do not count are ignored, except the root's.
+    Only the visits (n,) of the root and of the nodes that count in the objective are used. Other
+    nodes may have no tight edges.
     """
     fixed = objective.counts.copy()
     fixed[0] = True
@@ -41,14 +39,7 @@ def max_entropy_paths(objective: NodeEntropy, tight: Mask, visits: Floats) -> Sc
 
 
 class _PathScaling:
-    """A flow F = copies * exp(a(tail) + b(head)).
-
-    Args:
-        net: the network.
-        edges: int (e,), the edges that may carry flow.
-        fixed: bool (n,), nodes whose visits are given.
-        visits: float (n,).
-    """
+    """A flow F = copies * exp(a(tail) + b(head)) with given visits at the `fixed` nodes (n,)."""
 
     def __init__(self, net: Network, edges: NDArray[np.intp], fixed: Mask, visits: Floats) -> None:
         self.net = net

@@ -6,9 +6,8 @@ one unknown for each group, the visits
 
     p(v) = exp((U(v) - L(v)) / omega(v) - 1),
 
-and conservation of mass in every group. This is an unconstrained, smooth, convex problem. Newton's
-method solves it to machine precision in a few steps, while the precision of an interior-point
-method, which only approaches the decision which edges are used, is limited.
+and conservation of mass in every group. This is an unconstrained, smooth, convex problem, which
+Newton's method solves to machine precision in a few steps.
 """
 
 from __future__ import annotations
@@ -39,12 +38,7 @@ ACCEPTABLE = 1e-3  # largest error if rounding stops Newton's method; the dualit
 
 @dataclass(frozen=True, eq=False)
 class Potentials:
-    """The optimal visits and potentials for given tight edges.
-
-    Attributes:
-        visits: float (n,); 0 at nodes without weight, where they are not determined.
-        value: float (n,), U.
-    """
+    """The optimal visits (n,) for given tight edges, 0 where omega is 0, and U (n,)."""
 
     visits: Floats
     value: Floats
@@ -69,19 +63,10 @@ def conserves_mass(objective: NodeEntropy, visits: Floats) -> bool:
 
 
 def solve_potentials(objective: NodeEntropy, tight: Mask, guess: Floats) -> Potentials | None:
-    """Return the visits that are optimal if just the `tight` edges may carry flow.
+    """Return the optimal visits if just the `tight` edges (m,) may carry flow, of any sign.
 
-    They conserve mass in every group of potentials. Whether a non-negative flow has these visits is
-    decided by scaling.
-
-    Args:
-        objective: the objective.
-        tight: bool (m,). Every node that counts needs a tight edge into it, and if it is not an
-            end, one out of it.
-        guess: float (n,), initial visits, positive at nodes that count.
-
-    Returns:
-        None if Newton's method fails.
+    Every node that counts needs a tight edge into it and, if it is not an end, one out of it. The
+    `guess` (n,) of the visits must be positive there. Returns None if Newton's method fails.
     """
     n = objective.network.n_nodes
     groups = _Groups(objective, tight)
@@ -108,13 +93,10 @@ def solve_potentials(objective: NodeEntropy, tight: Mask, guess: Floats) -> Pote
 def _conserve_in_groups(
     groups: _Groups, omega: Floats, sizes: Floats, potential: Floats
 ) -> tuple[Floats, Floats, float]:
-    """Find potentials that conserve mass, by Newton's method.
+    """Return potentials and visits that conserve mass, by Newton's method, and their error.
 
     Where omega is small, visits are more precise than the potentials that they follow from, so
     their logarithms are kept and updated separately.
-
-    Returns:
-        Potentials of the groups, visits of the nodes that count, and the largest relative error.
     """
     log_density = -groups.drop(potential) / omega - 1.0
     error = np.inf

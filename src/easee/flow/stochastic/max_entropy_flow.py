@@ -32,14 +32,9 @@ MAX_CHANGE = 4.0  # largest change of the logarithm of a share in a step
 
 
 def max_entropy_mixture(problem: TimeExpanded, flow: Floats) -> Floats | None:
-    """Return the shares (m,) of the flow of largest path entropy with the same q.
+    """Return the shares (m,) of the flow of largest path entropy with the q of a positive flow.
 
-    Args:
-        problem: the stochastic problem.
-        flow: float (m,), positive.
-
-    Returns:
-        None if Newton's method fails.
+    None if Newton's method fails.
     """
     final_error, shares = np.inf, flow
     try:

@@ -142,7 +142,7 @@ class _PathScaling:
         """Return the indices of the unknown a, and of the unknown b (plus n).
 
         b is 0 at a free end. In a component without a free end, a constant may be moved from a to
-        b, so one a is kept as it is: that of the node with the largest mass.
+        b, so one a stays unchanged: that of the node with the largest mass.
         """
         n = self.net.n_nodes
         has_b = self.reached & (self.fixed | self.inner)

@@ -1,4 +1,4 @@
-"""What a step costs an agent: `Explorer.choose` and `step` against what it would do anyway."""
+"""Cost of a step of an agent: `Explorer.choose` and `step`, compared with epsilon-greedy."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _many(policy: easee.ExplorationPolicy, n: int) -> float:
 
 
 def _walkers(policy: easee.ExplorationPolicy, n: int) -> float:
-    """What a step of a walker costs in the coverage studies: exploring, moving, counting."""
+    """Return the cost of a walker's step in the coverage studies: exploring, moving, counting."""
     explorer = easee.Explorer(policy, n, seed=0)
 
     def episode() -> None:
@@ -69,7 +69,7 @@ def _one(policy: easee.ExplorationPolicy) -> float:
 
 
 def _discrete() -> float:
-    """What epsilon-greedy does without EASEE: flip a coin, sample the space."""
+    """Return the cost of epsilon-greedy without EASEE: a random number and a uniform sample."""
     space = gym.spaces.Discrete(4, seed=0)
     rng = np.random.default_rng(0)
 

@@ -194,7 +194,7 @@ def save_with(path, **changes):
         {"actions": np.array(["a", "a"])},
     ],
 )
-def test_inconsistent_files_are_rejected(tmp_path, changes):
+def test_contradicting_arrays_are_rejected(tmp_path, changes):
     path = tmp_path / "policy.npz"
     save_with(path, **changes)
     with pytest.raises(PolicyFileError):

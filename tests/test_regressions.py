@@ -310,7 +310,7 @@ def test_the_most_nodes_are_those_of_the_graph(depth):
 def test_states_that_cannot_be_are_refused(nodes, lengths):
     explorer = Explorer(easee.compile(priors.get("cardinal-grid"), 3), seed=0)
     state = explorer.state_dict() | {"nodes": np.array(nodes), "lengths": np.array(lengths)}
-    with pytest.raises(easee.ArgumentError, match="have a way on and are no deeper"):
+    with pytest.raises(easee.ArgumentError, match="a forward action and are no deeper"):
         explorer.load_state_dict(state)
     assert explorer.nodes == [0]
 

@@ -110,12 +110,14 @@ class BaseExplorer(ABC):
         """Return an exploratory action of the only environment; `mask` is bool (k,)."""
         self._check_single()
         self._explored = True
-        return self._sample_one(mask)
+        return self._sample_one() if mask is None else int(self._sample(mask[None])[0])
 
     def choose_one(self, greedy: int, epsilon: float, mask: Mask | None = None) -> int:
         """Return an epsilon-greedy action of the only environment; `mask` is bool (k,)."""
-        explores = self._explored = self._uniform() < epsilon
-        return self._sample_one(mask) if explores else greedy
+        if self._uniform() < epsilon:
+            return self.sample_one(mask)
+        self._explored = False
+        return greedy
 
     @abstractmethod
     def step_one(self, action: int, done: bool) -> None:
@@ -177,11 +179,11 @@ class BaseExplorer(ABC):
 
     @abstractmethod
     def _sample(self, mask: Mask | None) -> Actions:
-        """Return exploratory actions of several environments; `mask` is bool (n_envs, k)."""
+        """Return exploratory actions; `mask` is bool (n_envs, k)."""
 
     @abstractmethod
-    def _sample_one(self, mask: Mask | None) -> int:
-        """Return an exploratory action of the only environment; `mask` is bool (k,)."""
+    def _sample_one(self) -> int:
+        """Return an exploratory action of the only environment, without a mask."""
 
     @abstractmethod
     def _step(self, actions: Actions, dones: Mask) -> None:
@@ -203,9 +205,10 @@ class BaseExplorer(ABC):
         """Return the integer arrays of a state, each with its largest valid value if any."""
         return {}
 
-    @abstractmethod
     def _restore(self, history: dict[str, NDArray[np.int64]]) -> None:
-        """Set the arrays of `_history`, or raise before anything has changed."""
+        """Set the arrays of `_history`, which are attributes unless a subclass overrides this."""
+        for name, array in history.items():
+            setattr(self, name, array)
 
     def _uniform(self) -> float:
         """Return a uniform in [0, 1) for the only environment."""
@@ -215,8 +218,8 @@ class BaseExplorer(ABC):
         return self._block.pop()
 
     def _uniforms(self) -> NDArray[np.float64]:
-        """Return a uniform in [0, 1) for each of several environments, float (n_envs,)."""
-        return self.rng.random(self.n_envs)
+        """Return a uniform in [0, 1) for each environment, float (n_envs,)."""
+        return self.rng.random(self.n_envs) if self.n_envs > 1 else np.array((self._uniform(),))
 
     def _checked_actions(self, actions: ArrayLike) -> Actions:
         return checks.checked_actions(actions, self.n_envs, self.n_actions)

@@ -12,14 +12,7 @@ from numpy.typing import NDArray
 from easee.errors import ArgumentError, ArgumentTypeError
 from easee.explorers.base import BaseExplorer
 from easee.explorers.checks import Seed
-from easee.explorers.sampling import (
-    Actions,
-    Mask,
-    cumulative_rows,
-    draw,
-    draw_masked,
-    draw_one_masked,
-)
+from easee.explorers.sampling import Actions, Mask, cumulative_rows, draw, draw_masked
 from easee.priors.equivalences import Equivalences
 from easee.words.presentation import equivalent
 
@@ -41,18 +34,13 @@ class UniformExplorer(BaseExplorer):
             return self.rng.integers(self.n_actions, size=self.n_envs)
         return draw_masked(np.ones(mask.shape), mask, self._uniforms())
 
-    def _sample_one(self, mask: Mask | None) -> int:
-        if mask is None:
-            return int(self._uniform() * self.n_actions)
-        return draw_one_masked(np.ones(self.n_actions), mask, self._uniform())
+    def _sample_one(self) -> int:
+        return int(self._uniform() * self.n_actions)
 
     def _step(self, actions: Actions, dones: Mask) -> None:
         pass
 
     def _forget(self, which: Mask) -> None:
-        pass
-
-    def _restore(self, history: dict[str, NDArray[np.int64]]) -> None:
         pass
 
 
@@ -81,12 +69,10 @@ class ZetaExplorer(UniformExplorer):
 
     def choose_one(self, greedy: int, epsilon: float, mask: Mask | None = None) -> int:
         """Return the repeated action during a repetition, else an epsilon-greedy one."""
-        if self.n_envs > 1:
-            self._check_single()
-        if mask is not None and not mask[self.repeated[0]]:
-            self.remaining[0] = 0
-        explores = self._explored = bool(self.remaining[0]) or self._uniform() < epsilon
-        return self._sample_one(mask) if explores else greedy
+        if self.remaining[0] and (mask is None or mask[self.repeated[0]]):
+            return self.sample_one(mask)
+        self.remaining[0] = 0
+        return super().choose_one(greedy, epsilon, mask)
 
     def step_one(self, action: int, done: bool) -> None:
         """Count down a repetition; end it with the episode or if another action was taken."""
@@ -99,9 +85,9 @@ class ZetaExplorer(UniformExplorer):
     def _sample(self, mask: Mask | None) -> Actions:
         return self._explore(np.ones(self.n_envs, bool), mask)[1]
 
-    def _sample_one(self, mask: Mask | None) -> int:
-        if not self.remaining[0] or (mask is not None and not mask[self.repeated[0]]):
-            self.repeated[0] = super()._sample_one(mask)
+    def _sample_one(self) -> int:
+        if not self.remaining[0]:
+            self.repeated[0] = super()._sample_one()
             self.remaining[0] = self.rng.zipf(self.mu)
         return int(self.repeated[0])
 
@@ -110,10 +96,11 @@ class ZetaExplorer(UniformExplorer):
         allowed = np.ones((self.n_envs, self.n_actions), bool) if mask is None else mask
         self.remaining[~allowed[np.arange(self.n_envs), self.repeated]] = 0
         starts = coins & (self.remaining == 0)
-        actions = draw_masked(np.ones(allowed.shape), allowed, self._uniforms())
-        durations = self.rng.zipf(self.mu, size=self.n_envs)
-        self.repeated = np.where(starts, actions, self.repeated)
-        self.remaining = np.where(starts, durations, self.remaining)
+        if starts.any():
+            actions = draw_masked(np.ones(allowed.shape), allowed, self._uniforms())
+            durations = self.rng.zipf(self.mu, size=self.n_envs)
+            self.repeated = np.where(starts, actions, self.repeated)
+            self.remaining = np.where(starts, durations, self.remaining)
         return self.remaining > 0, self.repeated.copy()
 
     def _step(self, actions: Actions, dones: Mask) -> None:
@@ -131,9 +118,6 @@ class ZetaExplorer(UniformExplorer):
             "repeated": (self.repeated, self.n_actions - 1),
             "remaining": (self.remaining, None),
         }
-
-    def _restore(self, history: dict[str, NDArray[np.int64]]) -> None:
-        self.repeated, self.remaining = history["repeated"], history["remaining"]
 
 
 def checked_exponent(mu: float) -> float:
@@ -184,11 +168,8 @@ class TabuExplorer(BaseExplorer):
             return draw(self._cumulative[self.last], uniforms)
         return draw_masked(self.allowed[self.last].astype(float), mask, uniforms)
 
-    def _sample_one(self, mask: Mask | None) -> int:
-        uniform, last = self._uniform(), self.last[0]
-        if mask is None:
-            return bisect_right(self._cumulative[last].tolist(), uniform)
-        return draw_one_masked(self.allowed[last].astype(float), mask, uniform)
+    def _sample_one(self) -> int:
+        return bisect_right(self._cumulative[self.last[0]].tolist(), self._uniform())
 
     def _step(self, actions: Actions, dones: Mask) -> None:
         self.last = np.where(dones, self.n_actions, actions)
@@ -201,9 +182,6 @@ class TabuExplorer(BaseExplorer):
 
     def _history(self) -> dict[str, tuple[NDArray[np.int64], int | None]]:
         return {"last": (self.last, self.n_actions)}
-
-    def _restore(self, history: dict[str, NDArray[np.int64]]) -> None:
-        self.last = history["last"]
 
 
 def _allowed_after(equivalences: Equivalences) -> NDArray[np.bool_]:

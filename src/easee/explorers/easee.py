@@ -14,7 +14,7 @@ from scipy.special import entr
 from easee.errors import ArgumentError
 from easee.explorers.base import BaseExplorer
 from easee.explorers.checks import Seed
-from easee.explorers.sampling import Actions, Mask, draw, draw_masked, draw_one_masked
+from easee.explorers.sampling import Actions, Mask, draw, draw_masked
 from easee.explorers.scalar import Walker
 from easee.explorers.table import PolicyTable, advance
 from easee.policy import ExplorationPolicy
@@ -81,13 +81,10 @@ class Explorer(BaseExplorer):
         uniforms = self._uniforms()
         if mask is None:
             return draw(self.table.cumulative.take(self._nodes, axis=0), uniforms)
-        return draw_masked(self.table.probabilities[self._nodes], mask, uniforms)
+        return draw_masked(self.table.probabilities[self.nodes], mask, uniforms)
 
-    def _sample_one(self, mask: Mask | None) -> int:
-        uniform = self._uniform()
-        if mask is None:
-            return self._walker.action(uniform)
-        return draw_one_masked(self.table.probabilities[self._walker.node], mask, uniform)
+    def _sample_one(self) -> int:
+        return self._walker.action(self._uniform())
 
     def _step(self, actions: Actions, dones: Mask) -> None:
         table = self.table

@@ -218,7 +218,8 @@ def choose(
     repeats = remaining > 0
     explores = repeats | (draws.coin < epsilon)
     starts = explores & ~repeats
-    action = _draw(_row(tables, state.nodes, mask), draws.action)
+    above = _row(tables, state.nodes, mask) > draws.action[..., None]
+    action = jnp.argmax(above, axis=-1).astype(jnp.int32)
     duration = _find(tables.durations, draws.duration)
     repeated = jnp.where(starts, action, state.repeated)
     remaining = jnp.where(starts, duration, jnp.maximum(remaining - repeats, 0))
@@ -250,10 +251,6 @@ def _find(sums: Array, uniform: Array) -> Array:
     block = (blocks[:, -1] <= uniform[..., None]).sum(-1, dtype=jnp.int32)
     row = blocks[jnp.minimum(block, len(blocks) - 1)]
     return block * len(blocks) + (row <= uniform[..., None]).sum(-1, dtype=jnp.int32)
-
-
-def _draw(cumulative: Array, uniform: Array) -> Array:
-    return jnp.argmax(cumulative > uniform[..., None], axis=-1).astype(jnp.int32)
 
 
 def step(tables: Tables, state: State, actions: Array, dones: Array | bool = False) -> State:

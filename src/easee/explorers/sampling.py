@@ -38,8 +38,3 @@ def draw_masked(
     allowed = np.where(total > 0, allowed, mask)
     allowed /= allowed.sum(axis=1, keepdims=True)
     return draw(cumulative_rows(allowed), uniforms)
-
-
-def draw_one_masked(probabilities: NDArray[np.float64], mask: Mask, uniform: float) -> int:
-    """Draw from a single row (k,) restricted to a mask (k,)."""
-    return int(draw_masked(probabilities[None], mask[None], np.array([uniform]))[0])

@@ -24,8 +24,8 @@ class PolicyTable:
 
     Attributes:
         actions: names of the actions.
-        probabilities: float (n, k), exploratory action probabilities, floor included. Rows of nodes
-            where the walk cannot be are 0.
+        probabilities: float (n, k), exploratory action probabilities, floor included; rows of ends
+            (full depth, dead ends) are 0.
         cumulative: float (n, k), their cumulative sums, exactly 1 at the end of a row.
         next_nodes: int (n, k), node after each action; -1 where the walk restarts.
         depth: number of actions after which the walk restarts.
@@ -93,7 +93,7 @@ def advance(
     Args:
         next_nodes: int (n_envs,), entries of `PolicyTable.next_nodes`.
         lengths: int (n_envs,), number of actions since the last restart.
-        depth: of the table.
+        depth: depth of the table.
         dones: bool (n_envs,), whether the episode ended.
         where: `numpy.where` or `jax.numpy.where`.
 

@@ -332,5 +332,4 @@ class _Group:
             self.kept.cut(step)
         for explorer, seed in zip(self.explorers, self.seeds, strict=True):
             explorer.reset()
-            explorer.rng = np.random.default_rng([seed, step, 1])
-            explorer._block.clear()  # what was drawn ahead
+            explorer.reseed(np.random.default_rng([seed, step, 1]))

@@ -18,7 +18,7 @@ test: $(VENV)/.test
 # The tests without doctests and without those marked slow: under 90 seconds on two cores. The list
 # of the slowest ones shows which test to mark next.
 quick: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 -m "not slow" --durations=10 --durations-min=2 tests
+	$(BIN)/python -m pytest -n 2 -m "not slow" --durations=10 --durations-min=1.5 tests
 
 coverage: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 --cov --cov-report=term-missing:skip-covered

@@ -1,28 +1,53 @@
-# One command a habit. Each sets up what it needs in .venv, once.
+# Every command installs what it needs into .venv the first time.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --quiet --disable-pip-version-check install --constraint constraints.txt
 NEEDS := pyproject.toml constraints.txt
 
-.PHONY: demo test check bench figures results population clean
+.PHONY: demo test quick coverage lowest check dist bench figures results population clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
 
+# --- checking ---------------------------------------------------------------------------------
+
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2
+
+# The tests without doctests and without those marked slow: under 90 seconds on two cores. The list
+# of the slowest ones shows which test to mark next.
+quick: $(VENV)/.test
+	$(BIN)/python -m pytest -n 2 -m "not slow" --durations=10 --durations-min=1.5 tests
+
+coverage: $(VENV)/.test
+	$(BIN)/python -m pytest -n 2 --cov --cov-report=term-missing:skip-covered
 
 check: $(VENV)/.test $(VENV)/.check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
+
+# The tests that need neither PyTorch nor JAX, with the lowest versions that pyproject.toml allows.
+lowest: $(VENV)-lowest/.done
+	$(VENV)-lowest/bin/python -m pytest --ignore-glob='*jax*' tests/words tests/priors \
+		tests/test_graph.py tests/flow tests/test_policy.py tests/explorers tests/viz tests/cli
+
+# Build the sdist and the wheel, and try each in a new environment outside the repository.
+dist: $(VENV)/.release
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
+	for file in dist/*; do PYTHON=$(PYTHON) .ci/try-distribution $$file || exit 1; done
+
+# --- results ----------------------------------------------------------------------------------
 
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.run
 
-# The pictures of the docs.
+# The images of the documentation.
 figures: $(VENV)/.test
 	$(BIN)/easee draw rotation-grid --depth 3 --view pipeline -o docs/images/pipeline.svg
 	$(BIN)/easee draw docs/construction.txt --depth 2 --view steps -o docs/images/construction.svg
@@ -31,34 +56,43 @@ figures: $(VENV)/.test
 	$(BIN)/easee verify doorkey --env MiniGrid-DoorKey-8x8-v0 --rename open=toggle --pictures broken
 	mv broken/relation-4-1.png docs/images/counterexample.png && rm -r broken
 
-# The experiments that two cores can do, about an hour; what is there already is not done again.
+# The experiments that run on two cores, in about an hour. Finished runs are skipped.
 results: $(VENV)/.test
 	for figure in fig3 depth heatmap doorkey sensitivity catcher holding wrong discovery; do \
 		$(BIN)/easee run $$figure || exit 1; done
 
-# Those that need a GPU: all seeds of a figure as one program.
+# The experiments that need a GPU. All seeds of a figure are trained as one program.
 population: $(VENV)/.test
 	for figure in catcher catcher-depth catcher-width freeway boxing carnival; do \
 		$(BIN)/easee run $$figure --backend population || exit 1; done
 
 clean:
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-lowest dist demo .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # --- setting up -------------------------------------------------------------------------------
 
-$(BIN)/python:
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip --quiet --disable-pip-version-check install --upgrade "pip>=25.1"
+$(BIN)/python $(VENV)-lowest/bin/python:
+	$(PYTHON) -m venv $(@D:/bin=)
+	$(@D)/pip --quiet --disable-pip-version-check install --upgrade "pip>=25.1"
 
 $(VENV)/.demo: $(NEEDS) | $(BIN)/python
 	$(PIP) --editable ".[plot]"
 	@touch $@
 
 $(VENV)/.test: $(NEEDS) | $(BIN)/python
-	$(PIP) torch  # first: the pinned build, before anything asks for another
+	$(PIP) torch  # first, so that no other package selects a different build
 	$(PIP) --editable ".[plot,cvxpy,ray,sb3,minigrid,atari,jax]" --group test
 	@touch $@
 
 $(VENV)/.check: $(NEEDS) | $(BIN)/python
 	$(PIP) --group check
+	@touch $@
+
+$(VENV)/.release: $(NEEDS) | $(BIN)/python
+	$(PIP) --group release
+	@touch $@
+
+$(VENV)-lowest/.done: pyproject.toml constraints-lowest.txt | $(VENV)-lowest/bin/python
+	$(VENV)-lowest/bin/pip --quiet --disable-pip-version-check install \
+		--constraint constraints-lowest.txt --editable ".[plot,cvxpy,minigrid,atari]" pytest hypothesis
 	@touch $@

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import easee
-from easee.experiments.coverage import common as walking
-from easee.experiments.coverage import depth, fig3
+from easee.experiments.coverage import depth, fig3, simulation
 from easee.experiments.deep import tasks
 from easee.experiments.harness.figure import Row, Run
 from easee.experiments.harness.learning_curves import summary
@@ -66,8 +65,8 @@ def test_100_episodes_of_depth_4_see_more_than_1000_of_uniform(fig3_rows):
 def test_deep_graphs_beat_the_rivals(tmp_path):
     arms = ["CardinalGrid/uniform", "CardinalGrid/zeta", "CardinalGrid/tabu"]
     arms += ["RotationGrid/uniform", "RotationGrid/zeta"]
-    arms += [depth.arm("CardinalGrid", d, False) for d in (6, 50)]
-    arms += [depth.arm("RotationGrid", 30, last) for last in (False, True)]
+    arms += [f"CardinalGrid/{depth.easee_arm(d, False)}" for d in (6, 50)]
+    arms += [f"RotationGrid/{depth.easee_arm(30, last)}" for last in (False, True)]
     rows = run_missing(FIGURES["depth"], tmp_path, seeds=5, arms=arms, jobs=1)
     cardinal, rotation = (depth.ratios(rows, grid) for grid in ("CardinalGrid", "RotationGrid"))
     assert cardinal["zeta"].value == pytest.approx(4.2, rel=0.1)
@@ -184,6 +183,6 @@ def test_probability_of_improvement_is_against_the_baseline():
 
 def test_arms_share_no_random_numbers():
     settings = {"grid": "CardinalGrid", "explorer": "uniform", "episodes": [10]}
-    one, two = (walking.measure(Run(arm, 0, settings)) for arm in ("one", "two"))
+    one, two = (simulation.measure(Run(arm, 0, settings)) for arm in ("one", "two"))
     assert one != two
-    assert one == walking.measure(Run("one", 0, settings))
+    assert one == simulation.measure(Run("one", 0, settings))

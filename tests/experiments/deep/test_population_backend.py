@@ -6,7 +6,9 @@ from typer.testing import CliRunner
 import easee
 from easee.agents.population.training import Population
 from easee.cli import app
+from easee.envs import jax as worlds
 from easee.experiments.deep import population_backend as population
+from easee.experiments.harness import runner
 from easee.experiments.harness.runner import run_missing
 from easee.experiments.harness.store import Store
 from easee.experiments.registry import FIGURES
@@ -17,8 +19,10 @@ CATCHER = FIGURES["catcher"].for_backend("population").with_steps(900)
 @pytest.fixture(autouse=True)
 def small_fields(monkeypatch):
     """Make Catcher's fields a fourth as wide and as high."""
-    full = population.field
-    monkeypatch.setattr(population, "field", lambda settings: tuple(n // 4 for n in full(settings)))
+    full = worlds.Catcher
+    monkeypatch.setattr(
+        worlds, "Catcher", lambda width=60, height=30: full(width // 4, height // 4)
+    )
 
 
 def run(folder, **options):
@@ -108,14 +112,25 @@ def test_a_checkpoint_goes_when_its_runs_are_done(tmp_path, monkeypatch):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["meta.json", "runs.csv"]
 
 
-def test_stopped_while_handing_over_nothing_is_lost(tmp_path):
-    store = Store(CATCHER, tmp_path)
-    store.open()
-    runs = CATCHER.runs(1)
-    for _ in population.do_together(runs, store):
-        break
-    assert store.missing(runs) == []
-    assert not any(store.parts.glob("*.npz"))
+def test_stopped_while_results_are_handed_over(tmp_path, monkeypatch):
+    """All runs of a population are stored before anything else happens, and only once."""
+    added = []
+    add = Store.add
+    monkeypatch.setattr(
+        Store, "add", lambda self, r, rows: added.append(r.key) or add(self, r, rows)
+    )
+
+    def stop(self, runs):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(runner._Bar, "finish", stop)
+        run(tmp_path, seeds=1)
+    assert sorted(added) == sorted(r.key for r in CATCHER.runs(1))
+    assert Store(CATCHER, tmp_path).missing(CATCHER.runs(1)) == []
+    monkeypatch.setattr(population, "make_population", None)
+    run(tmp_path, seeds=1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["meta.json", "runs.csv"]
 
 
 def test_nothing_is_thrown_away_for_a_missing_extra(tmp_path, monkeypatch):

@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,17 +13,20 @@ from typer.testing import CliRunner
 
 import easee
 from easee.cli import app
+from easee.experiments.coverage import simulation
+from easee.experiments.harness.backends import ClusterError, one_by_one
 from easee.experiments.harness.figure import Row
-from easee.experiments.harness.runner import ClusterError, run_missing
-from easee.experiments.harness.store import ResultsError, Store
+from easee.experiments.harness.rows import ResultsError
+from easee.experiments.harness.runner import run_missing
+from easee.experiments.harness.store import Store
 from easee.experiments.registry import FIGURES, get_figure
 
 FIG3 = FIGURES["fig3"]
 ARMS = ["CardinalGrid/uniform", "CardinalGrid/cardinal-grid/2", "CardinalGrid/cardinal-grid/4"]
 
 
-def run(folder, **options):
-    return run_missing(FIG3, folder, **({"seeds": 2, "arms": ARMS, "jobs": 1} | options))
+def run(folder, figure=FIG3, **options):
+    return run_missing(figure, folder, **({"seeds": 2, "arms": ARMS, "jobs": 1} | options))
 
 
 def easee_command(*arguments):
@@ -54,16 +58,15 @@ def test_processes_change_nothing(tmp_path):
     assert (tmp_path / "one/runs.csv").read_bytes() == (tmp_path / "two/runs.csv").read_bytes()
 
 
-def test_only_what_is_missing_is_done(tmp_path, monkeypatch):
+def test_only_missing_runs_are_done(tmp_path):
     run(tmp_path, seeds=1)
     done = []
-    measure = FIG3.measure
-    counting = lambda r: done.append(r.key) or measure(r)  # noqa: E731
-    monkeypatch.setitem(FIG3.__dict__, "measure", counting)
-    run(tmp_path, seeds=2)
+    counting = one_by_one(lambda r: done.append(r.key) or simulation.measure(r))
+    figure = replace(FIG3, backends=counting)
+    run(tmp_path, figure, seeds=2)
     assert sorted(done) == sorted((arm, 1) for arm in ARMS)
     done.clear()
-    run(tmp_path, seeds=2)
+    run(tmp_path, figure, seeds=2)
     assert done == []
 
 
@@ -143,7 +146,7 @@ def test_a_damaged_part_and_a_cut_line_are_done_again(tmp_path):
     store.open()
     todo = [r for r in FIG3.runs(2) if r.arm in ARMS]
     for one in todo:
-        store.add(one, FIG3.rows(one, FIG3.measure(one)))
+        store.add(one, FIG3.rows(one, simulation.measure(one)))
     first, second, *_ = sorted(store.parts.glob("*.csv"))
     first.write_bytes(first.read_bytes()[:-9])
     second.write_bytes(b"\0\1garbage\n")
@@ -190,11 +193,11 @@ def test_what_another_process_finishes_meanwhile_is_kept(tmp_path, monkeypatch):
     assert [r for r in store.read().rows if r.seed == 1] == list(row)
 
 
-def test_a_run_that_measures_nothing_is_done(tmp_path, monkeypatch):
+def test_a_run_that_measures_nothing_is_done(tmp_path):
     calls = []
-    monkeypatch.setitem(FIG3.__dict__, "measure", lambda r: calls.append(r.key) or [])
-    run(tmp_path, seeds=1, arms=ARMS[:1])
-    run(tmp_path, seeds=1, arms=ARMS[:1])
+    figure = replace(FIG3, backends=one_by_one(lambda r: calls.append(r.key) or []))
+    run(tmp_path, figure, seeds=1, arms=ARMS[:1])
+    run(tmp_path, figure, seeds=1, arms=ARMS[:1])
     assert len(calls) == 1
 
 

@@ -16,10 +16,10 @@ from easee.experiments.priors.wrong_priors import FIGURE as WRONG
 from easee.experiments.tabular.doorkey import FIGURE as DOORKEY
 from easee.experiments.tabular.sensitivity import FIGURE as SENSITIVITY
 
-EXPLORATION = (FIG3, DEPTH, HEATMAP)
+COVERAGE = (FIG3, DEPTH, HEATMAP)
 LEARNING = (DOORKEY, SENSITIVITY, CATCHER_FIGURE, *CATCHER_SWEEPS, *ATARI_FIGURES)
 PRIORS = (HOLDING, WRONG, DISCOVERY)
-FIGURES: dict[str, Figure] = {figure.name: figure for figure in (*EXPLORATION, *LEARNING, *PRIORS)}
+FIGURES: dict[str, Figure] = {figure.name: figure for figure in (*COVERAGE, *LEARNING, *PRIORS)}
 
 
 def get_figure(name: str) -> Figure:

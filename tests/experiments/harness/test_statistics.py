@@ -24,12 +24,6 @@ def test_bootstrap_agrees_with_the_normal_interval():
     assert estimate.high == pytest.approx(values.mean() + half, abs=0.03)
 
 
-def test_stratified_resampling_keeps_tasks_apart():
-    """Variance between tasks does not count, and within them there is none."""
-    tasks = np.array([[1.0] * 5, [100.0] * 5])
-    assert st.mean_interval(tasks) == (50.5, 50.5, 50.5)
-
-
 def test_intervals_cover_what_they_promise():
     rng = np.random.default_rng(2)
     hits = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 from easee.errors import ArgumentError
@@ -34,7 +35,7 @@ class PopulationBackend:
         if options != Options():
             raise ArgumentError("a population is one process: leave out --jobs and --address")
         for name in {run.settings["task"] for run in runs}:
-            TASKS[name].check_population()
+            resolve_name(TASKS[name].population)  # its import names a missing extra
 
     def execute(self, runs: list[Run], options: Options, monitor: Monitor) -> Iterator[list[Done]]:
         """Train runs and yield those of a population when they are done."""

@@ -14,6 +14,8 @@ from easee.experiments.harness.figure import Measured, Run
 from easee.experiments.harness.learning_curves import binned
 from easee.experiments.harness.progress import report
 
+REPORTED = 100  # steps between two reports of the progress
+
 
 def measure(run: Run) -> Measured:
     """Train once; return the mean reward of the episodes in each part of training.
@@ -34,7 +36,8 @@ def measure(run: Run) -> Measured:
             for info in self.locals["infos"]:
                 if "episode" in info:
                     ends.append((self.num_timesteps, info["episode"]["r"]))
-            report(run.key, self.num_timesteps / steps)
+            if self.num_timesteps % REPORTED == 0:
+                report(run.key, self.num_timesteps / steps)
             return True
 
     with _one_thread():

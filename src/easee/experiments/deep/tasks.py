@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from easee import priors
 from easee.experiments.harness.explorers import make_explorer, make_tables
@@ -44,6 +44,7 @@ class Task(ABC):
             Stable-Baselines3's default, which was 50,000 at that time.
         bins: points of the learning curve.
         rewards: smallest and largest reward of an episode, if known: the limits of the plot.
+        population: class of its populations, as "module:name" since importing it needs extras.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Task(ABC):
     paper_learning_starts: int = 50_000
     bins: int = 50
     rewards: tuple[float, float] | None = None
+    population: ClassVar[str]
 
     @property
     def n_actions(self) -> int:
@@ -82,10 +84,6 @@ class Task(ABC):
         """Return the arguments of Stable-Baselines3's DQN that are specific to this task."""
 
     @abstractmethod
-    def check_population(self) -> None:
-        """Raise an error that names the missing extra if a population cannot be imported."""
-
-    @abstractmethod
     def make_population(
         self, runs: list[Run], seeds: list[int], settings: Settings
     ) -> Population | AtariPopulation:
@@ -96,9 +94,7 @@ class Task(ABC):
 class JaxTask(Task):
     """A task whose environment is also available as a JAX world.
 
-    Classes and networks are given as "module:name": importing them needs extras.
-
-    Attributes:
+    Attributes, all given as "module:name" but for the policy:
         env: Gymnasium environment.
         world: JAX world; takes the same options as the environment.
         network: Q-network of a population, see `easee.agents.population.networks`.
@@ -111,6 +107,7 @@ class JaxTask(Task):
     network: str = "easee.agents.population.networks:MLP"
     policy: str = "MlpPolicy"
     features_extractor: str = ""
+    population = "easee.agents.population.training:Population"
 
     def make_env(self, options: Mapping[str, Any]) -> Any:
         """Return the Gymnasium environment."""
@@ -120,34 +117,28 @@ class JaxTask(Task):
         """Return the policy, with the features extractor if there is one."""
         if not self.features_extractor:
             return {"policy": self.policy}
-        extractor = resolve_name(self.features_extractor)
-        return {
-            "policy": self.policy,
-            "policy_kwargs": {"features_extractor_class": extractor},
-        }
-
-    def check_population(self) -> None:
-        """Check that JAX is installed."""
-        resolve_name("easee.agents.population.training:Population")
+        options = {"features_extractor_class": resolve_name(self.features_extractor)}
+        return {"policy": self.policy, "policy_kwargs": options}
 
     def make_population(
         self, runs: list[Run], seeds: list[int], settings: Settings
     ) -> Population | AtariPopulation:
         """Return a population in the JAX world."""
-        from easee.agents.population.training import Population
-
         world = resolve_name(self.world)(**runs[0].settings.get("env", {}))
         arms = {run.arm: run.settings for run in runs}
         tables = {arm: make_tables(arms[arm], self.n_actions) for arm in arms}
-        explorers = [tables[run.arm] for run in runs]
-        return Population(
-            world, explorers, seeds, settings, resolve_name(self.network), bins=self.bins
+        explorers, network = [tables[run.arm] for run in runs], resolve_name(self.network)
+        population: Population = resolve_name(self.population)(
+            world, explorers, seeds, settings, network, bins=self.bins
         )
+        return population
 
 
 @dataclass(frozen=True, kw_only=True)
 class AtariTask(Task):
     """An Atari game of ale-py, with the paper's network and preprocessing."""
+
+    population = "easee.agents.population.atari:AtariPopulation"
 
     def make_env(self, options: Mapping[str, Any]) -> Any:
         """Return the game as a vector environment of Stable-Baselines3."""
@@ -164,18 +155,15 @@ class AtariTask(Task):
             "replay_buffer_kwargs": {"handle_timeout_termination": False},
         }
 
-    def check_population(self) -> None:
-        """Check that JAX and ale-py are installed."""
-        resolve_name("easee.agents.population.atari:AtariPopulation")
-
     def make_population(
         self, runs: list[Run], seeds: list[int], settings: Settings
     ) -> Population | AtariPopulation:
         """Return a population that plays the game."""
-        from easee.agents.population.atari import AtariPopulation
-
         explorers = [make_explorer(run, self.n_actions) for run in runs]
-        return AtariPopulation(self.name, explorers, seeds, settings, bins=self.bins)
+        population: AtariPopulation = resolve_name(self.population)(
+            self.name, explorers, seeds, settings, bins=self.bins
+        )
+        return population
 
 
 CATCHER = JaxTask(

@@ -15,9 +15,11 @@ from typing import Any
 
 from easee.errors import EaseeError, MissingExtraError
 from easee.experiments.harness.figure import Backend, Done, Measured, Monitor, Options, Run
-from easee.experiments.harness.progress import PAUSE, Listener, listen, listening
+from easee.experiments.harness.progress import Listener, listen, listening
 
 Measure = Callable[[Run], Measured]
+
+PAUSE = 0.5  # seconds between two updates of the progress
 
 
 class ClusterError(EaseeError, ConnectionError):

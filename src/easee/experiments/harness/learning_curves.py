@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from easee.experiments.harness.figure import Measured, Row
 from easee.experiments.harness.plots import BASELINE_FIRST, bare, curve, subplots
-from easee.experiments.harness.rows import group
 from easee.experiments.harness.statistics import (
     Estimate,
     improvement_interval,
@@ -44,17 +45,6 @@ def binned(steps: ArrayLike, values: ArrayLike, *, total: int, bins: int) -> Mea
         for i in range(bins)
         if (part == i).any()
     ]
-
-
-def arm_curve(rows: Iterable[Row], arm: str) -> tuple[list[int], list[Estimate]]:
-    """Return the curve of an arm: steps, and the mean over seeds with its interval at each."""
-    values = {
-        step: list(by_seed.values())
-        for (name, metric, step), by_seed in group(rows).items()
-        if name == arm and metric == METRIC
-    }
-    steps = sorted(values)
-    return steps, [mean_interval(values[step]) for step in steps]
 
 
 def finals(rows: Iterable[Row], arm: str, after: int) -> list[float]:
@@ -115,12 +105,15 @@ def draw_curves(axes: Any, rows: list[Row], arms: Mapping[str, str]) -> None:
     With few seeds every run is drawn too: an interval would hide whether some are stuck.
     """
     for (arm, label), colour in zip(arms.items(), BASELINE_FIRST, strict=False):
-        steps, estimates = arm_curve(rows, arm)
-        if steps:
-            curve(axes, steps, estimates, color=colour, label=label)
-            runs = _runs(rows, arm).values()
-            for points in runs if 1 < len(runs) <= FEW else []:
-                axes.plot(*zip(*points, strict=True), color=colour, linewidth=0.6, alpha=0.6)
+        runs = _runs(rows, arm).values()
+        values: dict[int, list[float]] = {}
+        for step, value in sorted(chain.from_iterable(runs), key=itemgetter(0)):
+            values.setdefault(step, []).append(value)
+        if values:
+            estimates = [mean_interval(sample) for sample in values.values()]
+            curve(axes, list(values), estimates, color=colour, label=label)
+        for points in runs if 1 < len(runs) <= FEW else []:
+            axes.plot(*zip(*points, strict=True), color=colour, linewidth=0.6, alpha=0.6)
     bare(axes)
 
 

@@ -5,14 +5,11 @@ A run calls `report` with the share of it that is done. Without a listener, noth
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 from easee.experiments.harness.figure import Key
-
-PAUSE = 0.5  # seconds between two reports
 
 Listener = Callable[[Key, float], None]
 
@@ -21,13 +18,13 @@ _listener: ContextVar[Listener | None] = ContextVar("easee_run_listener", defaul
 
 def listen(listener: Listener) -> None:
     """Send all later reports of this process to a listener."""
-    _listener.set(_throttled(listener))
+    _listener.set(listener)
 
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
     """Send reports to a listener within a block."""
-    token = _listener.set(_throttled(listener))
+    token = _listener.set(listener)
     try:
         yield
     finally:
@@ -35,20 +32,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 def report(key: Key, share: float) -> None:
-    """Report the share of a run that is done; most calls cost next to nothing."""
+    """Report the share of a run that is done."""
     listener = _listener.get()
     if listener is not None:
         listener(key, share)
-
-
-def _throttled(listener: Listener) -> Listener:
-    last = -PAUSE
-
-    def call(key: Key, share: float) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last >= PAUSE:
-            last = now
-            listener(key, share)
-
-    return call

@@ -54,7 +54,11 @@ def read_csv(path: Path, figure: str, *, header: bool) -> Results:
     with open(path, newline="", encoding="utf-8", errors="replace") as file:
         for number, cells in enumerate(csv.reader(file), start=1):
             if header and number == 1:
-                _check_header(path, cells)
+                if tuple(cells) != Row._fields:
+                    raise ResultsError(
+                        f"{path} is no table of runs: expected the columns "
+                        f"{', '.join(Row._fields)}, found {', '.join(cells)}"
+                    )
                 continue
             row = _parse(cells, figure)
             if row is not None:
@@ -66,14 +70,6 @@ def read_csv(path: Path, figure: str, *, header: bool) -> Results:
             elif results.rows:  # without arm and seed, it probably continues the previous run
                 results.damaged.add(results.rows[-1].key)
     return results
-
-
-def _check_header(path: Path, cells: list[str]) -> None:
-    if tuple(cells) != Row._fields:
-        raise ResultsError(
-            f"{path} is no table of runs: expected the columns {', '.join(Row._fields)}, "
-            f"found {', '.join(cells)}"
-        )
 
 
 def _parse(cells: list[str], figure: str) -> Row | None:

@@ -29,20 +29,10 @@ class Estimate(NamedTuple):
 def mean_interval(values: ArrayLike, *, seed: int = 0) -> Estimate:
     """Return the mean over seeds with its bootstrap interval.
 
-    Args:
-        values: float (seeds,) or (tasks, seeds). Each task is a stratum: seeds are resampled
-            within their task.
-        seed: random seed of the resampling.
-
     >>> mean_interval([1.0, 1.0, 1.0])
     Estimate(value=1.0, low=1.0, high=1.0)
     """
-    return _bootstrap(_mean, *np.atleast_2d(_checked(values)), seed=seed)
-
-
-def _mean(*tasks: Values, axis: int = -1) -> Values:
-    mean: Values = np.mean([task.mean(axis=axis) for task in tasks], axis=0)
-    return mean
+    return _bootstrap(np.mean, _checked(values), seed=seed)
 
 
 def ratio_interval(values: ArrayLike, baseline: ArrayLike, *, seed: int = 0) -> Estimate:

@@ -44,7 +44,7 @@ def test_rows_are_long_form_with_meta(tmp_path):
     assert not (tmp_path / "parts").exists()
 
 
-def test_every_command_that_did_runs_is_noted_once(tmp_path, monkeypatch):
+def test_every_command_is_noted_once(tmp_path, monkeypatch):
     for arguments, seeds in (("a", 1), ("a", 1), ("b", 1), ("b --seeds 2", 2), ("a", 2)):
         monkeypatch.setattr(sys, "argv", ["easee", *arguments.split()])
         run(tmp_path, seeds=seeds)
@@ -52,7 +52,7 @@ def test_every_command_that_did_runs_is_noted_once(tmp_path, monkeypatch):
     assert meta["command"] == "easee a && easee b --seeds 2"
 
 
-def test_processes_change_nothing(tmp_path):
+def test_the_number_of_processes_does_not_matter(tmp_path):
     run(tmp_path / "one")
     run(tmp_path / "two", jobs=2)
     assert (tmp_path / "one/runs.csv").read_bytes() == (tmp_path / "two/runs.csv").read_bytes()
@@ -77,7 +77,7 @@ def test_more_seeds_later_give_the_same_bytes(tmp_path):
     assert (tmp_path / "whole/runs.csv").read_bytes() == (tmp_path / "parts/runs.csv").read_bytes()
 
 
-def test_sigkill_loses_only_what_was_in_flight(tmp_path):
+def test_sigkill_loses_only_runs_in_flight(tmp_path):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     options = ["run", "fig3", "--seeds", 1, "--jobs", 2]
     subprocess.run(easee_command(*options, "--out", whole), check=True, capture_output=True)
@@ -94,16 +94,16 @@ def test_sigkill_loses_only_what_was_in_flight(tmp_path):
             time.sleep(0.01)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        now = len([p for p in parts.glob("*.csv")])
-        assert now >= max(kept, least)
-        kept = now
+        count = len(list(parts.glob("*.csv")))
+        assert count >= max(kept, least)
+        kept = count
     assert not (killed / "runs.csv").exists()
     assert len(Store(FIG3, killed).missing(FIG3.runs(1))) == 82 - kept
     subprocess.run(easee_command(*options, "--out", killed), check=True, capture_output=True)
     assert (whole / "runs.csv").read_bytes() == (killed / "runs.csv").read_bytes()
 
 
-def test_workers_end_with_whoever_started_them(tmp_path):
+def test_workers_end_with_their_parent(tmp_path):
     process = subprocess.Popen(
         easee_command("run", "sensitivity", "--seeds", 2, "--jobs", 2, "--out", tmp_path),
         stdout=subprocess.DEVNULL,
@@ -124,7 +124,7 @@ def test_workers_end_with_whoever_started_them(tmp_path):
     pytest.fail("workers outlived the process that started them")
 
 
-def test_corrupt_rows_are_named_kept_apart_and_done_again(tmp_path):
+def test_corrupt_rows_are_reported_and_their_runs_repeated(tmp_path):
     run(tmp_path)
     path = tmp_path / "runs.csv"
     good = path.read_bytes()
@@ -134,12 +134,12 @@ def test_corrupt_rows_are_named_kept_apart_and_done_again(tmp_path):
     found = Store(FIG3, tmp_path).read()
     assert len(found.problems) == 1 and "line 4" in found.problems[0]
     assert len(found.rows) == len(lines) - 1 - 4  # a run with a damaged row is not done
-    run(tmp_path, arms=ARMS[1:])  # this puts the table together without it
+    run(tmp_path, arms=ARMS[1:])  # this writes the table without it
     run(tmp_path)
     assert path.read_bytes() == good
 
 
-def test_a_damaged_part_and_a_cut_line_are_done_again(tmp_path):
+def test_runs_with_damaged_files_are_repeated(tmp_path):
     run(tmp_path / "whole")
     good = (tmp_path / "whole/runs.csv").read_bytes()
     store = Store(FIG3, tmp_path / "cut")
@@ -178,7 +178,7 @@ def test_plots_are_of_the_settings_that_were_run(tmp_path):
     assert done.exit_code == 1 and "something else" in done.output
 
 
-def test_what_another_process_finishes_meanwhile_is_kept(tmp_path, monkeypatch):
+def test_runs_that_another_process_finishes_meanwhile_are_kept(tmp_path, monkeypatch):
     run(tmp_path, seeds=1)
     store = Store(FIG3, tmp_path)
     store.parts.mkdir()
@@ -201,7 +201,7 @@ def test_a_run_that_measures_nothing_is_done(tmp_path):
     assert len(calls) == 1
 
 
-def test_folders_of_something_else_are_refused(tmp_path):
+def test_folders_with_other_contents_are_rejected(tmp_path):
     run(tmp_path)
     with pytest.raises(ResultsError, match="another figure"):
         run_missing(FIGURES["depth"], tmp_path, seeds=1, arms=["CardinalGrid/uniform"], jobs=1)
@@ -221,7 +221,7 @@ def test_folders_of_something_else_are_refused(tmp_path):
     assert (tmp_path / "runs.csv").read_bytes() == before
 
 
-def test_a_table_of_something_else_is_refused(tmp_path):
+def test_a_table_with_other_columns_is_rejected(tmp_path):
     run(tmp_path)
     (tmp_path / "runs.csv").write_text("a,b,c\n1,2,3\n")
     with pytest.raises(ResultsError, match="no table of runs"):

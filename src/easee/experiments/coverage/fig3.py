@@ -10,17 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from easee.experiments.coverage.simulation import METRIC, SIZE, STEPS, measure
+from easee.experiments.harness import plots
 from easee.experiments.harness.backends import one_by_one
 from easee.experiments.harness.figure import Figure, Row, Run
-from easee.experiments.harness.plots import (
-    BASELINE_FIRST,
-    COLOURS,
-    GREY,
-    bare,
-    curve,
-    error_bars,
-    subplots,
-)
 from easee.experiments.harness.rows import count_seeds, group
 from easee.experiments.harness.statistics import Estimate, mean_interval, ratio_interval
 from easee.viz.files import save
@@ -110,7 +102,7 @@ def table(rows: list[Row]) -> list[list[str]]:
 
 def plot(rows: list[Row], folder: Path) -> list[Path]:
     """Draw the four panels."""
-    figure, panels = subplots(2, 2, size=(12, 8.6))
+    figure, panels = plots.subplots(2, 2, size=(12, 8.6))
     estimates = ratios(rows)
     for letter, grid, axes in zip("ab", PRIORS, panels[0], strict=True):
         _ratio_panel(axes, grid, estimates)
@@ -126,13 +118,13 @@ def plot(rows: list[Row], folder: Path) -> list[Path]:
 
 
 def _ratio_panel(axes: Any, grid: str, ratios: dict[tuple[str, str, int], Estimate]) -> None:
-    for colour, (prior, label) in zip(COLOURS, PRIORS[grid].items(), strict=False):
+    for colour, (prior, label) in zip(plots.COLOURS, PRIORS[grid].items(), strict=False):
         depths = [depth for depth in DEPTHS if (grid, prior, depth) in ratios]
         estimates = [ratios[grid, prior, depth] for depth in depths]
         style = ":" if "printed" in label else "--" if "complete" in label else "-"
-        curve(axes, depths, estimates, color=colour, marker="o", linestyle=style, label=label)
-    axes.axhline(1.0, color=GREY, linewidth=1)
-    bare(axes)
+        plots.curve(axes, depths, estimates, color=colour, marker="o", linestyle=style, label=label)
+    axes.axhline(1.0, color=plots.GREY, linewidth=1)
+    plots.bare(axes)
     axes.set_xlabel("depth")
     axes.set_ylabel("unique states / uniform")
     axes.legend(frameon=False, fontsize=9)
@@ -146,7 +138,8 @@ def _bar_panel(axes: Any, grid: str, rows: list[Row]) -> None:
         if "printed" not in label
     }
     width = 0.8 / len(arms)
-    for i, (colour, (label, name)) in enumerate(zip(BASELINE_FIRST, arms.items(), strict=False)):
+    bars = zip(plots.BASELINE_FIRST, arms.items(), strict=False)
+    for i, (colour, (label, name)) in enumerate(bars):
         estimates = [
             mean_interval(list(values[name, METRIC, n].values()))
             for n in EPISODES
@@ -156,13 +149,13 @@ def _bar_panel(axes: Any, grid: str, rows: list[Row]) -> None:
             [j + (i - (len(arms) - 1) / 2) * width for j in range(len(estimates))],
             [e.value for e in estimates],
             width,
-            yerr=error_bars(estimates),
+            yerr=plots.error_bars(estimates),
             color=colour,
             label=label,
             error_kw={"linewidth": 0.8},
         )
     axes.set_yscale("log")
-    bare(axes)
+    plots.bare(axes)
     axes.set_xticks(range(len(EPISODES)), [f"{n:,}" for n in EPISODES])
     axes.set_xlabel("episodes")
     axes.set_ylabel("unique states")

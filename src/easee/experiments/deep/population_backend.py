@@ -85,7 +85,9 @@ def make_population(runs: list[Run]) -> Population | AtariPopulation:
 
     task, steps = TASKS[runs[0].settings["task"]], runs[0].settings["steps"]
     seeds = [int(generator(run).integers(2**31)) for run in runs]
-    return task.make_population(runs, seeds, Settings(steps, **hyperparameters(task, steps)))
+    settings = Settings(steps, **hyperparameters(task, steps))
+    population: Population | AtariPopulation = task.make_population(runs, seeds, settings)
+    return population
 
 
 def _measured(runs: list[Run], curves: Curves) -> list[Done]:

@@ -18,9 +18,7 @@ from easee.experiments.harness.explorers import make_explorer, make_tables
 from easee.experiments.harness.figure import Run
 
 if TYPE_CHECKING:
-    from easee.agents.population.atari import AtariPopulation
     from easee.agents.population.learner import Settings
-    from easee.agents.population.training import Population
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,9 +82,7 @@ class Task(ABC):
         """Return the arguments of Stable-Baselines3's DQN that are specific to this task."""
 
     @abstractmethod
-    def make_population(
-        self, runs: list[Run], seeds: list[int], settings: Settings
-    ) -> Population | AtariPopulation:
+    def make_population(self, runs: list[Run], seeds: list[int], settings: Settings) -> Any:
         """Return the population of runs that differ in arm and seed only."""
 
 
@@ -115,23 +111,18 @@ class JaxTask(Task):
 
     def sb3_arguments(self) -> dict[str, Any]:
         """Return the policy, with the features extractor if there is one."""
-        if not self.features_extractor:
-            return {"policy": self.policy}
-        options = {"features_extractor_class": resolve_name(self.features_extractor)}
+        name = self.features_extractor
+        options = {"features_extractor_class": resolve_name(name)} if name else {}
         return {"policy": self.policy, "policy_kwargs": options}
 
-    def make_population(
-        self, runs: list[Run], seeds: list[int], settings: Settings
-    ) -> Population | AtariPopulation:
+    def make_population(self, runs: list[Run], seeds: list[int], settings: Settings) -> Any:
         """Return a population in the JAX world."""
         world = resolve_name(self.world)(**runs[0].settings.get("env", {}))
         arms = {run.arm: run.settings for run in runs}
         tables = {arm: make_tables(arms[arm], self.n_actions) for arm in arms}
         explorers, network = [tables[run.arm] for run in runs], resolve_name(self.network)
-        population: Population = resolve_name(self.population)(
-            world, explorers, seeds, settings, network, bins=self.bins
-        )
-        return population
+        make = resolve_name(self.population)
+        return make(world, explorers, seeds, settings, network, bins=self.bins)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,15 +146,11 @@ class AtariTask(Task):
             "replay_buffer_kwargs": {"handle_timeout_termination": False},
         }
 
-    def make_population(
-        self, runs: list[Run], seeds: list[int], settings: Settings
-    ) -> Population | AtariPopulation:
+    def make_population(self, runs: list[Run], seeds: list[int], settings: Settings) -> Any:
         """Return a population that plays the game."""
         explorers = [make_explorer(run, self.n_actions) for run in runs]
-        population: AtariPopulation = resolve_name(self.population)(
-            self.name, explorers, seeds, settings, bins=self.bins
-        )
-        return population
+        make = resolve_name(self.population)
+        return make(self.name, explorers, seeds, settings, bins=self.bins)
 
 
 CATCHER = JaxTask(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import queue
 import socket
 import threading
 import time
@@ -15,7 +14,7 @@ from typing import Any
 
 from easee.errors import EaseeError, MissingExtraError
 from easee.experiments.harness.figure import Backend, Done, Measured, Monitor, Options, Run
-from easee.experiments.harness.progress import Listener, listen, listening
+from easee.experiments.harness.progress import listen, listening
 
 Measure = Callable[[Run], Measured]
 
@@ -65,7 +64,8 @@ class LocalProcesses:
             try:
                 while waiting:
                     done, _ = wait(waiting, timeout=PAUSE, return_when=FIRST_COMPLETED)
-                    _forward(reports, monitor.report)
+                    while not reports.empty():
+                        monitor.report(*reports.get())
                     for future in done:
                         yield [(waiting.pop(future), future.result())]
             finally:
@@ -82,15 +82,6 @@ def _end_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(1.0)
     os._exit(1)
-
-
-def _forward(reports: Any, listener: Listener) -> None:
-    """Pass the reports of the workers on to a listener."""
-    while True:
-        try:
-            listener(*reports.get_nowait())
-        except queue.Empty:
-            return
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
-"""The paper's Figures 5 and 6: what DoorKey and Freeway look like, drawn by their own renderers.
+"""The paper's Figures 5 and 6: DoorKey and Freeway, drawn by their own renderers.
 
-python docs/pictures.py
+Run it as `python docs/pictures.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every figure has one cheap run here, with the numbers that are expected of it."""
+"""One cheap run of every figure, with the expected numbers."""
 
 from pathlib import Path
 
@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import easee
-from easee.experiments.coverage import common as walking
-from easee.experiments.coverage import depth, fig3
+from easee.experiments.coverage import depth, fig3, simulation
 from easee.experiments.deep import tasks
 from easee.experiments.harness.figure import Row, Run
 from easee.experiments.harness.learning_curves import summary
@@ -48,7 +47,7 @@ EXPECTED = {
 }
 
 
-def test_figure_3_lands_where_it_should(fig3_rows):
+def test_figure_3_has_the_expected_ratios(fig3_rows):
     found = fig3.ratios(fig3_rows)
     for key, ratio in EXPECTED.items():
         assert found[key].value == pytest.approx(ratio, rel=0.08), key
@@ -63,11 +62,11 @@ def test_100_episodes_of_depth_4_see_more_than_1000_of_uniform(fig3_rows):
     assert ours > mean("CardinalGrid/uniform", 1000)
 
 
-def test_deep_graphs_beat_the_rivals(tmp_path):
+def test_deep_graphs_beat_the_baselines(tmp_path):
     arms = ["CardinalGrid/uniform", "CardinalGrid/zeta", "CardinalGrid/tabu"]
     arms += ["RotationGrid/uniform", "RotationGrid/zeta"]
-    arms += [depth.arm("CardinalGrid", d, False) for d in (6, 50)]
-    arms += [depth.arm("RotationGrid", 30, last) for last in (False, True)]
+    arms += [f"CardinalGrid/{depth.easee_arm(d, False)}" for d in (6, 50)]
+    arms += [f"RotationGrid/{depth.easee_arm(30, last)}" for last in (False, True)]
     rows = run_missing(FIGURES["depth"], tmp_path, seeds=5, arms=arms, jobs=1)
     cardinal, rotation = (depth.ratios(rows, grid) for grid in ("CardinalGrid", "RotationGrid"))
     assert cardinal["zeta"].value == pytest.approx(4.2, rel=0.1)
@@ -78,7 +77,7 @@ def test_deep_graphs_beat_the_rivals(tmp_path):
     assert rotation["easee-last/30"].value > rotation["easee/30"].value
 
 
-# What is run of the figures that are too long to be run in a test.
+# Arms to run of the figures that are too long for a test.
 FEW = {
     "depth": ["CardinalGrid/uniform", "RotationGrid/uniform", "CardinalGrid/easee/6"],
     "doorkey": ["uniform", "easee/4/random", "easee/4/explore"],
@@ -93,7 +92,7 @@ SHORT = {"catcher": 600, "freeway": 2100, "boxing": 1800, "carnival": 800}  # at
 
 
 @pytest.mark.parametrize("name", [n for n in FIGURES if FIGURES[n].steps is None])
-def test_every_figure_can_be_drawn_and_tabled(name, tmp_path):
+def test_every_figure_has_a_picture_and_a_table(name, tmp_path):
     figure = FIGURES[name]
     rows = run_missing(figure, tmp_path, seeds=1, arms=FEW.get(name), jobs=1)
     check_output(figure, rows, tmp_path)
@@ -101,10 +100,13 @@ def test_every_figure_can_be_drawn_and_tabled(name, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SHORT)
-def test_every_deep_figure_trains_for_real(name, tmp_path):
+def test_every_deep_figure_trains(name, tmp_path):
+    torch = pytest.importorskip("torch")
     figure = FIGURES[name].with_steps(SHORT[name])
     arms = None if name == "catcher" else ["easee"]
+    threads = torch.get_num_threads()
     rows = run_missing(figure, tmp_path, seeds=1, arms=arms, jobs=1)
+    assert torch.get_num_threads() == threads  # a setting of the user's process
     assert "instead of" in figure.reduced
     check_output(figure, rows, tmp_path)
 
@@ -116,14 +118,14 @@ def check_output(figure, rows, folder):
     assert lines and all(len(line) == len(header) for line in lines)
 
 
-def test_doorkey_is_reproduced_from_its_seed():
+def test_doorkey_reproduces_the_committed_results():
     committed = Store(FIGURES["doorkey"], RESULTS / "doorkey").read().rows
     run = next(r for r in doorkey.runs(8) if r.key == ("easee/6/explore", 7))
     rows = FIGURES["doorkey"].rows(run, doorkey.measure(run))
     assert rows == [row for row in committed if (row.arm, row.seed) == run.key]
 
 
-def test_a_wrong_prior_costs_what_it_should(tmp_path):
+def test_the_cost_of_a_wrong_prior(tmp_path):
     arms = ["uniform/0.0", "uniform/1.0", "easee/0.0", "easee/0.1", "easee/1.0", "easee/up ~"]
     arms += ["easee, floor 0.2/up ~"]
     rows = run_missing(
@@ -134,7 +136,7 @@ def test_a_wrong_prior_costs_what_it_should(tmp_path):
     assert found["uniform/1.0"] == pytest.approx(found["uniform/0.0"], rel=0.06)
     assert found["easee/0.0"] > found["easee/0.1"] > 2 * found["uniform/0.0"]
     assert found["easee/1.0"] < found["uniform/0.0"]
-    # A prior that makes up nothing never goes up; a floor saves it.
+    # A prior in which "up" does nothing never goes up; a floor compensates.
     assert found["easee/up ~"] < 0.3 * found["uniform/0.0"] < found["easee, floor 0.2/up ~"]
 
 
@@ -159,7 +161,7 @@ def test_discovery_reaches_the_complete_prior_on_the_grid(tmp_path):
     assert min(discovered.values(rows, "grid/discovered", discovered.COST)) > 0
 
 
-def test_a_figure_without_steps_says_so():
+def test_steps_of_a_figure_without_training():
     with pytest.raises(easee.ArgumentError, match="leave out --steps"):
         FIGURES["fig3"].with_steps(10)
 
@@ -184,6 +186,6 @@ def test_probability_of_improvement_is_against_the_baseline():
 
 def test_arms_share_no_random_numbers():
     settings = {"grid": "CardinalGrid", "explorer": "uniform", "episodes": [10]}
-    one, two = (walking.measure(Run(arm, 0, settings)) for arm in ("one", "two"))
+    one, two = (simulation.measure(Run(arm, 0, settings)) for arm in ("one", "two"))
     assert one != two
-    assert one == walking.measure(Run("one", 0, settings))
+    assert one == simulation.measure(Run("one", 0, settings))

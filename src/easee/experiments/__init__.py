@@ -1,4 +1,4 @@
 """Experiments: a figure is its runs (data), its analysis and its picture.
 
-`easee list`, `easee run FIGURE` and `easee plot FIGURE` on the command line.
+Run them with `easee list`, `easee run FIGURE` and `easee plot FIGURE` on the command line.
 """

@@ -6,7 +6,9 @@ from typer.testing import CliRunner
 import easee
 from easee.agents.population.training import Population
 from easee.cli import app
+from easee.envs import jax as worlds
 from easee.experiments.deep import population_backend as population
+from easee.experiments.harness import runner
 from easee.experiments.harness.runner import run_missing
 from easee.experiments.harness.store import Store
 from easee.experiments.registry import FIGURES
@@ -17,8 +19,10 @@ CATCHER = FIGURES["catcher"].for_backend("population").with_steps(900)
 @pytest.fixture(autouse=True)
 def small_fields(monkeypatch):
     """Make Catcher's fields a fourth as wide and as high."""
-    full = population.field
-    monkeypatch.setattr(population, "field", lambda settings: tuple(n // 4 for n in full(settings)))
+    full = worlds.Catcher
+    monkeypatch.setattr(
+        worlds, "Catcher", lambda width=60, height=30: full(width // 4, height // 4)
+    )
 
 
 def run(folder, **options):
@@ -26,7 +30,7 @@ def run(folder, **options):
 
 
 def interrupt(monkeypatch, step, folder, **options):
-    """Run with checkpoints all the time, and stop at a step."""
+    """Run with a checkpoint after every advance, and stop at a step."""
     monkeypatch.setattr(population, "PAUSE", 0.0)
     monkeypatch.setattr(population, "WORTH", 0.0)
     advance = Population.advance
@@ -57,7 +61,7 @@ def test_all_runs_are_done_as_one_program(tmp_path, monkeypatch):
     assert [len(runs) for runs in made] == [6, 3]
 
 
-def test_an_interrupted_population_goes_on_where_it_was(tmp_path, monkeypatch):
+def test_an_interrupted_population_resumes(tmp_path, monkeypatch):
     run(tmp_path / "whole")
     advance = Population.advance
     interrupt(monkeypatch, 300, tmp_path / "cut")
@@ -81,7 +85,7 @@ def test_an_interrupted_population_goes_on_where_it_was(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["catcher-depth", "catcher-width"])
-def test_more_of_catcher(name, tmp_path):
+def test_sweeps_of_catcher(name, tmp_path):
     figure = FIGURES[name].with_steps(480)
     arms = ["uniform", "easee/5"] if name == "catcher-depth" else ["easee/20", "uniform/40"]
     rows = run_missing(figure, tmp_path, seeds=1, arms=arms, backend="population")
@@ -102,23 +106,34 @@ def test_a_checkpoint_of_other_runs_stays(tmp_path):
     assert not other.exists()
 
 
-def test_a_checkpoint_goes_when_its_runs_are_done(tmp_path, monkeypatch):
+def test_a_checkpoint_is_removed_when_its_runs_are_done(tmp_path, monkeypatch):
     interrupt(monkeypatch, 200, tmp_path, seeds=1, arms=["uniform"])
     run(tmp_path, seeds=1)  # other runs together, that one among them
     assert sorted(path.name for path in tmp_path.iterdir()) == ["meta.json", "runs.csv"]
 
 
-def test_stopped_while_handing_over_nothing_is_lost(tmp_path):
-    store = Store(CATCHER, tmp_path)
-    store.open()
-    runs = CATCHER.runs(1)
-    for _ in population.do_together(runs, store):
-        break
-    assert store.missing(runs) == []
-    assert not any(store.parts.glob("*.npz"))
+def test_stopped_while_results_are_handed_over(tmp_path, monkeypatch):
+    """All runs of a population are stored before anything else happens, and only once."""
+    added = []
+    add = Store.add
+    monkeypatch.setattr(
+        Store, "add", lambda self, r, rows: added.append(r.key) or add(self, r, rows)
+    )
+
+    def stop(self, runs):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(runner._Bar, "finish", stop)
+        run(tmp_path, seeds=1)
+    assert sorted(added) == sorted(r.key for r in CATCHER.runs(1))
+    assert Store(CATCHER, tmp_path).missing(CATCHER.runs(1)) == []
+    monkeypatch.setattr(population, "make_population", None)
+    run(tmp_path, seeds=1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["meta.json", "runs.csv"]
 
 
-def test_nothing_is_thrown_away_for_a_missing_extra(tmp_path, monkeypatch):
+def test_a_missing_extra_discards_no_results(tmp_path, monkeypatch):
     run(tmp_path, seeds=1, arms=["uniform"])
     monkeypatch.setitem(sys.modules, "easee.agents.population.training", None)
     with pytest.raises(ImportError):
@@ -132,7 +147,7 @@ def test_too_few_steps_for_an_episode(tmp_path):
     assert done.exit_code == 1 and "no episode ended" in done.output
 
 
-def test_figures_without_a_population_say_so(tmp_path):
+def test_figures_without_a_population(tmp_path):
     with pytest.raises(easee.ArgumentError, match="fig3 is not done by a population"):
         run_missing(FIGURES["fig3"], tmp_path, seeds=1, backend="population")
     with pytest.raises(easee.ArgumentError, match="backend of local, ray, population, found 'gpu'"):

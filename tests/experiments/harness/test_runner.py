@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,17 +13,20 @@ from typer.testing import CliRunner
 
 import easee
 from easee.cli import app
+from easee.experiments.coverage import simulation
+from easee.experiments.harness.backends import ClusterError, one_by_one
 from easee.experiments.harness.figure import Row
-from easee.experiments.harness.runner import ClusterError, run_missing
-from easee.experiments.harness.store import ResultsError, Store
+from easee.experiments.harness.rows import ResultsError
+from easee.experiments.harness.runner import run_missing
+from easee.experiments.harness.store import Store
 from easee.experiments.registry import FIGURES, get_figure
 
 FIG3 = FIGURES["fig3"]
 ARMS = ["CardinalGrid/uniform", "CardinalGrid/cardinal-grid/2", "CardinalGrid/cardinal-grid/4"]
 
 
-def run(folder, **options):
-    return run_missing(FIG3, folder, **({"seeds": 2, "arms": ARMS, "jobs": 1} | options))
+def run(folder, figure=FIG3, **options):
+    return run_missing(figure, folder, **({"seeds": 2, "arms": ARMS, "jobs": 1} | options))
 
 
 def easee_command(*arguments):
@@ -40,7 +44,7 @@ def test_rows_are_long_form_with_meta(tmp_path):
     assert not (tmp_path / "parts").exists()
 
 
-def test_every_command_that_did_runs_is_noted_once(tmp_path, monkeypatch):
+def test_every_command_is_noted_once(tmp_path, monkeypatch):
     for arguments, seeds in (("a", 1), ("a", 1), ("b", 1), ("b --seeds 2", 2), ("a", 2)):
         monkeypatch.setattr(sys, "argv", ["easee", *arguments.split()])
         run(tmp_path, seeds=seeds)
@@ -48,22 +52,21 @@ def test_every_command_that_did_runs_is_noted_once(tmp_path, monkeypatch):
     assert meta["command"] == "easee a && easee b --seeds 2"
 
 
-def test_processes_change_nothing(tmp_path):
+def test_the_number_of_processes_does_not_matter(tmp_path):
     run(tmp_path / "one")
     run(tmp_path / "two", jobs=2)
     assert (tmp_path / "one/runs.csv").read_bytes() == (tmp_path / "two/runs.csv").read_bytes()
 
 
-def test_only_what_is_missing_is_done(tmp_path, monkeypatch):
+def test_only_missing_runs_are_done(tmp_path):
     run(tmp_path, seeds=1)
     done = []
-    measure = FIG3.measure
-    counting = lambda r: done.append(r.key) or measure(r)  # noqa: E731
-    monkeypatch.setitem(FIG3.__dict__, "measure", counting)
-    run(tmp_path, seeds=2)
+    counting = one_by_one(lambda r: done.append(r.key) or simulation.measure(r))
+    figure = replace(FIG3, backends=counting)
+    run(tmp_path, figure, seeds=2)
     assert sorted(done) == sorted((arm, 1) for arm in ARMS)
     done.clear()
-    run(tmp_path, seeds=2)
+    run(tmp_path, figure, seeds=2)
     assert done == []
 
 
@@ -74,7 +77,7 @@ def test_more_seeds_later_give_the_same_bytes(tmp_path):
     assert (tmp_path / "whole/runs.csv").read_bytes() == (tmp_path / "parts/runs.csv").read_bytes()
 
 
-def test_sigkill_loses_only_what_was_in_flight(tmp_path):
+def test_sigkill_loses_only_runs_in_flight(tmp_path):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     options = ["run", "fig3", "--seeds", 1, "--jobs", 2]
     subprocess.run(easee_command(*options, "--out", whole), check=True, capture_output=True)
@@ -91,16 +94,16 @@ def test_sigkill_loses_only_what_was_in_flight(tmp_path):
             time.sleep(0.01)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        now = len([p for p in parts.glob("*.csv")])
-        assert now >= max(kept, least)
-        kept = now
+        count = len(list(parts.glob("*.csv")))
+        assert count >= max(kept, least)
+        kept = count
     assert not (killed / "runs.csv").exists()
     assert len(Store(FIG3, killed).missing(FIG3.runs(1))) == 82 - kept
     subprocess.run(easee_command(*options, "--out", killed), check=True, capture_output=True)
     assert (whole / "runs.csv").read_bytes() == (killed / "runs.csv").read_bytes()
 
 
-def test_workers_end_with_whoever_started_them(tmp_path):
+def test_workers_end_with_their_parent(tmp_path):
     process = subprocess.Popen(
         easee_command("run", "sensitivity", "--seeds", 2, "--jobs", 2, "--out", tmp_path),
         stdout=subprocess.DEVNULL,
@@ -121,7 +124,7 @@ def test_workers_end_with_whoever_started_them(tmp_path):
     pytest.fail("workers outlived the process that started them")
 
 
-def test_corrupt_rows_are_named_kept_apart_and_done_again(tmp_path):
+def test_corrupt_rows_are_reported_and_their_runs_repeated(tmp_path):
     run(tmp_path)
     path = tmp_path / "runs.csv"
     good = path.read_bytes()
@@ -131,19 +134,19 @@ def test_corrupt_rows_are_named_kept_apart_and_done_again(tmp_path):
     found = Store(FIG3, tmp_path).read()
     assert len(found.problems) == 1 and "line 4" in found.problems[0]
     assert len(found.rows) == len(lines) - 1 - 4  # a run with a damaged row is not done
-    run(tmp_path, arms=ARMS[1:])  # this puts the table together without it
+    run(tmp_path, arms=ARMS[1:])  # this writes the table without it
     run(tmp_path)
     assert path.read_bytes() == good
 
 
-def test_a_damaged_part_and_a_cut_line_are_done_again(tmp_path):
+def test_runs_with_damaged_files_are_repeated(tmp_path):
     run(tmp_path / "whole")
     good = (tmp_path / "whole/runs.csv").read_bytes()
     store = Store(FIG3, tmp_path / "cut")
     store.open()
     todo = [r for r in FIG3.runs(2) if r.arm in ARMS]
     for one in todo:
-        store.add(one, FIG3.rows(one, FIG3.measure(one)))
+        store.add(one, FIG3.rows(one, simulation.measure(one)))
     first, second, *_ = sorted(store.parts.glob("*.csv"))
     first.write_bytes(first.read_bytes()[:-9])
     second.write_bytes(b"\0\1garbage\n")
@@ -175,7 +178,7 @@ def test_plots_are_of_the_settings_that_were_run(tmp_path):
     assert done.exit_code == 1 and "something else" in done.output
 
 
-def test_what_another_process_finishes_meanwhile_is_kept(tmp_path, monkeypatch):
+def test_runs_that_another_process_finishes_meanwhile_are_kept(tmp_path, monkeypatch):
     run(tmp_path, seeds=1)
     store = Store(FIG3, tmp_path)
     store.parts.mkdir()
@@ -190,15 +193,15 @@ def test_what_another_process_finishes_meanwhile_is_kept(tmp_path, monkeypatch):
     assert [r for r in store.read().rows if r.seed == 1] == list(row)
 
 
-def test_a_run_that_measures_nothing_is_done(tmp_path, monkeypatch):
+def test_a_run_that_measures_nothing_is_done(tmp_path):
     calls = []
-    monkeypatch.setitem(FIG3.__dict__, "measure", lambda r: calls.append(r.key) or [])
-    run(tmp_path, seeds=1, arms=ARMS[:1])
-    run(tmp_path, seeds=1, arms=ARMS[:1])
+    figure = replace(FIG3, backends=one_by_one(lambda r: calls.append(r.key) or []))
+    run(tmp_path, figure, seeds=1, arms=ARMS[:1])
+    run(tmp_path, figure, seeds=1, arms=ARMS[:1])
     assert len(calls) == 1
 
 
-def test_folders_of_something_else_are_refused(tmp_path):
+def test_folders_with_other_contents_are_rejected(tmp_path):
     run(tmp_path)
     with pytest.raises(ResultsError, match="another figure"):
         run_missing(FIGURES["depth"], tmp_path, seeds=1, arms=["CardinalGrid/uniform"], jobs=1)
@@ -218,7 +221,7 @@ def test_folders_of_something_else_are_refused(tmp_path):
     assert (tmp_path / "runs.csv").read_bytes() == before
 
 
-def test_a_table_of_something_else_is_refused(tmp_path):
+def test_a_table_with_other_columns_is_rejected(tmp_path):
     run(tmp_path)
     (tmp_path / "runs.csv").write_text("a,b,c\n1,2,3\n")
     with pytest.raises(ResultsError, match="no table of runs"):

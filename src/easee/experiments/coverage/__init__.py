@@ -1,1 +1,1 @@
-"""Figures about pure exploration: how many states of a grid are visited."""
+"""Figures about pure exploration: the number of states that are seen."""

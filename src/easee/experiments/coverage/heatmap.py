@@ -1,4 +1,4 @@
-"""Where 100 episodes went: uniform actions beside EASEE, on CardinalGrid."""
+"""Visited cells of 100 episodes on CardinalGrid: uniform actions beside EASEE."""
 
 from __future__ import annotations
 
@@ -7,37 +7,30 @@ from typing import Any
 
 import numpy as np
 
-from easee.experiments.coverage.common import GRIDS, SIZE, STEPS, explorer_on_grid
-from easee.experiments.coverage.simulation import walk
-from easee.experiments.harness.figure import Figure, Measured, Row, Run
-from easee.viz.files import pyplot, save
+from easee.experiments.coverage.simulation import SIZE, STEPS, walk_run
+from easee.experiments.harness.backends import one_by_one
+from easee.experiments.harness.figure import Figure, Measured, Row, Run, runs_of
+from easee.experiments.harness.plots import subplots
+from easee.viz.files import save
 
 GRID = "CardinalGrid"
 EPISODES = 100
 DEPTH = 50
 METRIC = "visits"
-
-
-def runs(seeds: int) -> list[Run]:
-    """Return both arms for each seed; the picture shows the first."""
-    easee = {"explorer": "easee", "prior": "cardinal-grid", "depth": DEPTH}
-    arms: dict[str, dict[str, Any]] = {
-        "uniform": {"grid": GRID, "explorer": "uniform"},
-        "easee": {"grid": GRID} | easee,
-    }
-    return [Run(name, seed, arm) for name, arm in arms.items() for seed in range(seeds)]
+ARMS: dict[str, dict[str, Any]] = {
+    "uniform": {"grid": GRID, "explorer": "uniform"},
+    "easee": {"grid": GRID, "explorer": "easee", "prior": "cardinal-grid", "depth": DEPTH},
+}
 
 
 def measure(run: Run) -> Measured:
-    """Count the visits of every cell that was visited; `step` is the number of the cell."""
-    explorer = explorer_on_grid(run, EPISODES)
-    seen = walk(GRIDS[GRID], explorer, STEPS, SIZE)
-    counts = np.bincount(seen.ravel())
+    """Count the visits of every visited cell; `step` is the index of the cell."""
+    counts = np.bincount(walk_run(run, EPISODES).ravel())
     return [(int(cell), METRIC, float(counts[cell])) for cell in np.flatnonzero(counts)]
 
 
 def table(rows: list[Row]) -> list[list[str]]:
-    """Return how many cells each arm saw."""
+    """Return the number of visited cells of each arm."""
     lines = [["exploration", "cells seen"]]
     for arm in dict.fromkeys(row.arm for row in rows):
         seeds = {row.seed for row in rows if row.arm == arm}
@@ -47,9 +40,8 @@ def table(rows: list[Row]) -> list[list[str]]:
 
 
 def plot(rows: list[Row], folder: Path) -> list[Path]:
-    """Draw both maps side by side."""
-    plt = pyplot()
-    figure, panels = plt.subplots(1, 2, figsize=(9, 4.6), layout="constrained")
+    """Draw the maps of the first seed side by side."""
+    figure, panels = subplots(1, 2, size=(9, 4.6))
     titles = {"uniform": "uniform actions", "easee": f"EASEE, depth {DEPTH}"}
     for axes, (arm, title) in zip(panels, titles.items(), strict=True):
         counts = np.zeros(SIZE[0] * SIZE[1])
@@ -70,9 +62,9 @@ def plot(rows: list[Row], folder: Path) -> list[Path]:
 FIGURE = Figure(
     name="heatmap",
     title="where 100 episodes went, uniform actions beside EASEE",
-    runs=runs,
+    runs=runs_of(ARMS),
     seeds=1,
-    measure=measure,
+    backends=one_by_one(measure),
     plot=plot,
     table=table,
     config={"steps": STEPS, "depth": DEPTH, "episodes": EPISODES},

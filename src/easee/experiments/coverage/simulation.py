@@ -1,7 +1,7 @@
-"""How much of a grid exploration sees: thousands of walkers at once.
+"""Coverage of a grid: thousands of walkers at once, and the number of states that they see.
 
-Each walker is one episode from the start. Exploration does not learn, so episodes side by side see
-what they would see one after the other.
+Each walker does one episode from the start. Exploration does not learn, so parallel episodes see
+the same states as consecutive ones.
 """
 
 from __future__ import annotations
@@ -13,18 +13,42 @@ from numpy.typing import NDArray
 
 from easee.envs.grids import CardinalGrid, RotationGrid
 from easee.errors import ArgumentError
+from easee.experiments.harness.explorers import make_explorer
+from easee.experiments.harness.figure import Measured, Run
 from easee.explorers.base import BaseExplorer
 
 Grid: TypeAlias = type[CardinalGrid] | type[RotationGrid]
 
+GRIDS: dict[str, Grid] = {"CardinalGrid": CardinalGrid, "RotationGrid": RotationGrid}
+STEPS = 100
+SIZE = (100, 100)
+STATES = {"CardinalGrid": 10_000, "RotationGrid": 40_000}
+METRIC = "unique states"
+
+
+def measure(run: Run) -> Measured:
+    """Count the unique states in the first n episodes, for each n of the setting `episodes`.
+
+    Settings: grid, episodes (a list), and the explorer's.
+    """
+    counts = run.settings["episodes"]
+    seen = walk_run(run, max(counts))
+    return [(n, METRIC, float(unique_states(seen[:, :n]))) for n in counts]
+
+
+def walk_run(run: Run, n_envs: int) -> NDArray[np.int32]:
+    """Walk the episodes of a run on its grid; see `walk`."""
+    grid = GRIDS[run.settings["grid"]]
+    return walk(grid, make_explorer(run, len(grid.action_names), n_envs), STEPS, SIZE)
+
 
 def walk(
-    grid: Grid, explorer: BaseExplorer, steps: int, size: tuple[int, int] = (100, 100)
+    grid: Grid, explorer: BaseExplorer, steps: int, size: tuple[int, int] = SIZE
 ) -> NDArray[np.int32]:
-    """Let every environment of the explorer walk an episode from the middle of a grid.
+    """Walk one episode per environment of the explorer, from the middle of a grid.
 
     Returns:
-        int (steps + 1, n_envs), the number of the state that each walker is in.
+        int (steps + 1, n_envs), the index of the state of each walker.
 
     >>> from easee.explorers.baselines import UniformExplorer
     >>> walk(CardinalGrid, UniformExplorer(4, n_envs=3, seed=0), steps=10).shape
@@ -36,19 +60,19 @@ def walk(
             f"expected an explorer of the {len(grid.action_names)} actions "
             f"{list(grid.action_names)}, found one of {explorer.n_actions}"
         )
-    return walk_table(transitions(env), _number(env.start, env), explorer, steps)
+    return walk_table(transitions(env), start_state(env), explorer, steps)
 
 
 def walk_table(
     table: NDArray[np.int32], start: int, explorer: BaseExplorer, steps: int
 ) -> NDArray[np.int32]:
-    """Let every environment of the explorer walk an episode in a world given as a table.
+    """Walk one episode per environment of the explorer, in a world given as a table.
 
     Args:
-        table: int (states * actions,), the state after each state and action.
-        start: the state to start in.
+        table: int (states * actions,), the next state for each state and action.
+        start: first state.
         explorer: chooses the actions.
-        steps: how many.
+        steps: number of steps.
     """
     state = np.full(explorer.n_envs, start, np.int32)
     seen = np.empty((steps + 1, explorer.n_envs), np.int32)
@@ -62,12 +86,12 @@ def walk_table(
 
 
 def unique_states(seen: NDArray[np.int32]) -> int:
-    """Count the different states in what `walk` returned."""
+    """Count the different states in the result of `walk`."""
     return int(np.count_nonzero(np.bincount(seen.ravel())))
 
 
 def transitions(env: CardinalGrid | RotationGrid) -> NDArray[np.int32]:
-    """Return the state after every state and action, flat (states * actions,)."""
+    """Return the next state for every state and action, flat (states * actions,)."""
     shape = env.shape
     states = np.stack(np.unravel_index(np.arange(np.prod(shape)), shape), axis=1)
     after = [
@@ -79,5 +103,6 @@ def transitions(env: CardinalGrid | RotationGrid) -> NDArray[np.int32]:
     return np.stack(after, axis=1).astype(np.int32).ravel()
 
 
-def _number(state: NDArray[np.int64], env: CardinalGrid | RotationGrid) -> int:
-    return int(np.ravel_multi_index(tuple(state), env.shape))
+def start_state(env: CardinalGrid | RotationGrid) -> int:
+    """Return the index of the state in which episodes start."""
+    return int(np.ravel_multi_index(tuple(env.start), env.shape))

@@ -1,58 +1,39 @@
-"""Beyond Figure 4b: Catcher over the depth of EASEE's graph, and over the width of the field."""
+"""Beyond Figure 4b: Catcher over the depth of EASEE's graph, and over the width of the field.
+
+Only populations do these figures.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from easee.experiments.deep.dqn import POPULATION, config_of, last_tenth, unfinished
-from easee.experiments.deep.population_backend import do_together
-from easee.experiments.deep.sb3_backend import measure
+from easee.experiments.deep.dqn import (
+    LABELS,
+    LAST_TENTH,
+    POPULATION,
+    Comparison,
+    last_tenth,
+    unfinished,
+)
 from easee.experiments.deep.tasks import CATCHER
-from easee.experiments.harness.figure import Figure, Row, Run
+from easee.experiments.harness.figure import Row
 from easee.experiments.harness.learning_curves import cell, finals, plot_learning, summary
-from easee.experiments.harness.plots import COLOURS, GREY, bare, points
+from easee.experiments.harness.plots import BASELINE_FIRST, bare, points, subplots
+from easee.experiments.harness.rows import count_seeds
 from easee.experiments.harness.statistics import improvement_interval, mean_interval
-from easee.viz.files import pyplot, save
+from easee.viz.files import save
 
 DEPTHS = (5, 10, 20, 30)
 WIDTHS = (20, 40, 60, 80)
-SEEDS = 10
-WHAT = "mean reward, last tenth"
-APART = 1.5  # between explorers in the picture over the width
+SIZES = {POPULATION: (CATCHER.paper_steps, 10)}
+APART = 1.5  # distance between explorers in the picture over the width
 
 Settings = dict[str, Any]
 
 
 def _easee(depth: int) -> Settings:
     return {"explorer": "easee", "prior": CATCHER.prior, "depth": depth}
-
-
-def _figure(
-    name: str,
-    title: str,
-    arms: dict[str, Settings],
-    plot: Callable[[list[Row], Path, int], list[Path]],
-    table: Callable[[list[Row], int], list[list[str]]],
-    steps: int = CATCHER.paper_steps,
-) -> Figure:
-    base = {"task": CATCHER.name, "steps": steps}
-    full = steps == CATCHER.paper_steps
-    return Figure(
-        name=name,
-        title=title,
-        runs=lambda seeds: [Run(a, s, base | arms[a]) for s in range(seeds) for a in arms],
-        seeds=SEEDS,
-        measure=measure,
-        plot=lambda rows, folder: plot(rows, folder, steps),
-        table=lambda rows: table(rows, steps),
-        config=config_of(CATCHER, steps, POPULATION),
-        folder=name if full else f"{name}-{steps}",
-        steps=steps,
-        resized=lambda n: _figure(name, title, arms, plot, table, n),
-        together=do_together,
-    )
 
 
 # --- depth ------------------------------------------------------------------------------------
@@ -63,98 +44,89 @@ DEPTH_LABELS = {"uniform": "epsilon-greedy"} | {f"easee/{d}": f"EASEE, depth {d}
 
 def depth_table(rows: list[Row], steps: int) -> list[list[str]]:
     """Return a line for each depth."""
-    return summary(rows, DEPTH_LABELS, baseline="uniform", after=last_tenth(rows, steps), what=WHAT)
+    after = last_tenth(rows, steps)
+    return summary(rows, DEPTH_LABELS, baseline="uniform", after=after, what=LAST_TENTH)
 
 
 def depth_plot(rows: list[Row], folder: Path, steps: int) -> list[Path]:
     """Draw the learning curves of all depths."""
-    seeds = len({row.seed for row in rows})
-    return [
-        plot_learning(
-            rows,
-            folder / "catcher-depth.png",
-            arms=DEPTH_LABELS,
-            baseline="uniform",
-            title=f"DQN on Catcher over the depth of the graph, {seeds} seeds, 95% intervals",
-            caption=unfinished(rows, steps),
-        )
-    ]
+    title = f"DQN on Catcher over the depth of the graph, {count_seeds(rows)} seeds, 95% intervals"
+    path = folder / "catcher-depth.png"
+    caption = unfinished(rows, steps)
+    return [plot_learning(rows, path, arms=DEPTH_LABELS, title=title, caption=caption)]
 
 
 # --- width ------------------------------------------------------------------------------------
 
-KINDS = {
-    "uniform": "epsilon-greedy",
-    "easee": "EASEE, depth = height",
-    "zeta": "temporally extended, µ = 2",
-}
+KINDS = LABELS | {"easee": "EASEE, depth = height"}
 
 
 def _wide(kind: str, width: int) -> Settings:
     explorer = _easee(width // 2) if kind == "easee" else {"explorer": kind}
-    return explorer | {"width": width}
+    return explorer | {"env": {"width": width, "height": width // 2}}
 
 
 WIDTH_ARMS = {f"{kind}/{w}": _wide(kind, w) for w in WIDTHS for kind in KINDS}
 
 
 def ends(rows: list[Row], steps: int) -> dict[int, dict[str, list[float]]]:
-    """Return every seed's mean reward at the end, by width and exploration; what there is."""
+    """Return the final mean reward of every seed, by width and explorer, for existing widths."""
     after = last_tenth(rows, steps)
-    found = {
+    rewards = {
         width: {kind: finals(rows, f"{kind}/{width}", after) for kind in KINDS} for width in WIDTHS
     }
-    return {width: kinds for width, kinds in found.items() if any(kinds.values())}
+    return {width: by_kind for width, by_kind in rewards.items() if any(by_kind.values())}
 
 
 def width_table(rows: list[Row], steps: int) -> list[list[str]]:
     """Return a line for each width."""
     lines = [["field", *KINDS.values(), "EASEE's probability of improvement"]]
-    for width, found in ends(rows, steps).items():
-        better = "-"
-        if found["easee"] and found["uniform"]:
-            better = cell(improvement_interval(found["easee"], found["uniform"]))
-        cells = [cell(mean_interval(values)) if values else "-" for values in found.values()]
-        lines.append([f"{width} x {width // 2}", *cells, better])
+    for width, by_kind in ends(rows, steps).items():
+        improvement = "-"
+        if by_kind["easee"] and by_kind["uniform"]:
+            improvement = cell(improvement_interval(by_kind["easee"], by_kind["uniform"]))
+        means = [cell(mean_interval(values)) if values else "-" for values in by_kind.values()]
+        lines.append([f"{width} x {width // 2}", *means, improvement])
     return lines
 
 
 def width_plot(rows: list[Row], folder: Path, steps: int) -> list[Path]:
-    """Draw where training ends over the width of the field."""
-    plt = pyplot()
-    figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
-    colours = iter(COLOURS)
-    found = ends(rows, steps)
-    for i, (kind, label) in enumerate(KINDS.items()):
-        widths = [width for width, kinds in found.items() if kinds[kind]]
-        beside = [width + (i - 1) * APART for width in widths]
-        estimates = [mean_interval(found[width][kind]) for width in widths]
-        colour = GREY if kind == "uniform" else next(colours)
-        points(axes, beside, estimates, color=colour, label=label)
+    """Draw the final rewards over the width of the field."""
+    figure, axes = subplots(size=(8, 5))
+    rewards = ends(rows, steps)
+    for i, ((kind, label), colour) in enumerate(zip(KINDS.items(), BASELINE_FIRST, strict=False)):
+        widths = [width for width, by_kind in rewards.items() if by_kind[kind]]
+        shifted = [width + (i - 1) * APART for width in widths]
+        estimates = [mean_interval(rewards[width][kind]) for width in widths]
+        points(axes, shifted, estimates, color=colour, label=label)
     bare(axes)
     axes.set_xticks(WIDTHS, [f"{width} x {width // 2}" for width in WIDTHS])
-    axes.set_xlabel("field; an episode has as many steps as it is high")
-    axes.set_ylabel(WHAT)
+    axes.set_xlabel("size of the field; the height is the number of steps of an episode")
+    axes.set_ylabel(LAST_TENTH)
     axes.set_ylim(-1, 1)
     axes.legend(frameon=False, fontsize=9)
-    seeds = len({row.seed for row in rows})
+    seeds = count_seeds(rows)
     axes.set_title(f"DQN on Catcher after {steps:,} steps, {seeds} seeds, 95% intervals")
     return [save(figure, folder / "catcher-width.png")]
 
 
 FIGURES = [
-    _figure(
-        "catcher-depth",
-        "DQN on Catcher over the depth of the graph",
-        DEPTH_ARMS,
-        depth_plot,
-        depth_table,
-    ),
-    _figure(
-        "catcher-width",
-        "DQN on Catcher over the width of the field",
-        WIDTH_ARMS,
-        width_plot,
-        width_table,
-    ),
+    Comparison(
+        name="catcher-depth",
+        title="DQN on Catcher over the depth of the graph",
+        task=CATCHER,
+        arms=DEPTH_ARMS,
+        sizes=SIZES,
+        plot=depth_plot,
+        table=depth_table,
+    ).figure(),
+    Comparison(
+        name="catcher-width",
+        title="DQN on Catcher over the width of the field",
+        task=CATCHER,
+        arms=WIDTH_ARMS,
+        sizes=SIZES,
+        plot=width_plot,
+        table=width_table,
+    ).figure(),
 ]

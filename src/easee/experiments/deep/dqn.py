@@ -1,103 +1,163 @@
-"""Figures about DQN: what Catcher and the Atari games have in common."""
+"""Figures 4b, 4c, 7a and 7b: DQN on Catcher, Freeway, Boxing and Carnival.
+
+A population trains all runs of a figure as one program, which takes minutes on a GPU. With
+Stable-Baselines3, Catcher is reduced to what two cores can do in minutes; the Atari games have the
+paper's size by default, which takes days on a CPU, and `--steps` and `--seeds` reduce them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from easee.experiments.deep.population_backend import do_together
+from easee.experiments.deep.population_backend import PopulationBackend
 from easee.experiments.deep.sb3_backend import measure
-from easee.experiments.deep.tasks import Task
-from easee.experiments.harness.figure import Figure, Row, Run
+from easee.experiments.deep.tasks import BOXING, CARNIVAL, CATCHER, FREEWAY, Task
+from easee.experiments.harness.backends import one_by_one
+from easee.experiments.harness.figure import Backend, Figure, Row, Run
 from easee.experiments.harness.learning_curves import plot_learning, summary
+from easee.experiments.harness.rows import count_seeds
 
 SB3, POPULATION = "stable-baselines3", "population"
-FOLDERS = {SB3: "{name}-sb3", POPULATION: "{name}"}  # of the results
-ARMS = {
+BACKENDS: dict[str, Mapping[str, Backend]] = {
+    SB3: one_by_one(measure),
+    POPULATION: {"population": PopulationBackend()},
+}
+FOLDERS = {SB3: "{name}-sb3", POPULATION: "{name}"}
+LAST_TENTH = "mean reward, last tenth"
+LABELS = {
     "uniform": "epsilon-greedy",
     "easee": "EASEE",
     "zeta": "temporally extended, µ = 2",
 }
 
 
-def runs(task: Task, steps: int) -> Callable[[int], list[Run]]:
-    """Return the function from a number of seeds to the runs of a task."""
-    settings: dict[str, dict[str, Any]] = {
-        name: {"task": task.name, "steps": steps, "explorer": name} for name in ARMS
-    }
-    settings["easee"] |= {"prior": task.prior, "depth": task.depth}
+@dataclass(frozen=True)
+class Comparison:
+    """A comparison of explorers for DQN on a task: a figure for each agent and length of training.
 
-    def of_seeds(seeds: int) -> list[Run]:
-        return [Run(arm, seed, settings[arm]) for seed in range(seeds) for arm in ARMS]
-
-    return of_seeds
-
-
-def make_figure(
-    task: Task,
-    title: str,
-    *,
-    steps: int,
-    seeds: int,
-    folder: str = "",
-    agent: str = SB3,
-    population: Figure | None = None,
-) -> Figure:
-    """Return the figure of a task.
-
-    Args:
-        task: what is learned.
+    Attributes:
+        name: name of the figure.
         title: one line.
-        steps: how long a run trains.
-        seeds: how many seeds.
-        folder: of the results; by default the task's and the agent's names.
-        agent: "stable-baselines3", or "population" for all runs as one program.
-        population: the figure with the other agent.
+        task: what is learned.
+        arms: by arm, the settings of its explorer and, as `env`, options of its environment.
+        sizes: by agent, the default numbers of steps and seeds; the first agent is the default.
+        plot: from rows, a folder and the number of steps to pictures.
+        table: from rows and the number of steps to the lines of a table.
+        from_paper: whether the paper has this figure, so that reductions are reported.
     """
-    return Figure(
+
+    name: str
+    title: str
+    task: Task
+    arms: Mapping[str, dict[str, Any]]
+    sizes: Mapping[str, tuple[int, int]]
+    plot: Callable[[list[Row], Path, int], list[Path]]
+    table: Callable[[list[Row], int], list[list[str]]]
+    from_paper: bool = False
+
+    def figure(self, agent: str | None = None, steps: int | None = None) -> Figure:
+        """Return the figure for an agent and a number of steps, by default its own."""
+        default_agent = next(iter(self.sizes))
+        agent = agent or default_agent
+        default, seeds = self.sizes[agent]
+        total = steps or default
+        folder = FOLDERS[agent].format(name=self.name)
+        return Figure(
+            name=self.name,
+            title=self.title,
+            runs=partial(self._runs, total),
+            seeds=seeds,
+            backends=BACKENDS[agent],
+            plot=lambda rows, folder: self.plot(rows, folder, total),
+            table=lambda rows: self.table(rows, total),
+            config=self.task.config | {"steps": total, "agent": agent},
+            folder=folder if total == default else f"{folder}-{total}",
+            steps=total,
+            reduced=_reduction(self.task, total, seeds) if self.from_paper else "",
+            variants={
+                backend: partial(self._variant, other, steps)
+                for other in (self.sizes if agent == default_agent else [agent])
+                for backend in BACKENDS[other]
+            },
+        )
+
+    def _variant(self, agent: str, chosen: int | None, steps: int | None) -> Figure:
+        return self.figure(agent, steps or chosen)
+
+    def _runs(self, steps: int, seeds: int) -> list[Run]:
+        common: dict[str, Any] = {"task": self.task.name, "steps": steps}
+        return [
+            Run(arm, seed, common | settings)
+            for seed in range(seeds)
+            for arm, settings in self.arms.items()
+        ]
+
+
+def last_tenth(rows: list[Row], steps: int) -> int:
+    """Return the step after which the last tenth of training begins.
+
+    In a short run no episode may have ended there: then the last one counts.
+    """
+    return min(round(0.9 * steps), max(row.step for row in rows) - 1)
+
+
+def unfinished(rows: list[Row], steps: int) -> str:
+    """Return a remark if training has not ended yet; the last bin may have no episode."""
+    reached = max(row.step for row in rows)
+    return f"Not finished: shown up to step {reached:,}." if reached < 0.95 * steps else ""
+
+
+def _reduction(task: Task, steps: int, seeds: int) -> str:
+    """Return a sentence about what is less than in the paper, or an empty string."""
+    less = []
+    if steps < task.paper_steps:
+        less.append(f"{steps:,} steps instead of {task.paper_steps:,}")
+    if seeds < task.paper_seeds:
+        less.append(f"{seeds} seeds instead of {task.paper_seeds}")
+    return f"Reduced against the paper: {' and '.join(less)}." if less else ""
+
+
+# --- the paper's figures ----------------------------------------------------------------------
+
+
+def _paper_figure(
+    task: Task, title: str, *, sb3: tuple[int, int], population: tuple[int, int]
+) -> Figure:
+    """Return the figure of a task, given the numbers of steps and seeds for both agents."""
+    easee = {"explorer": "easee", "prior": task.prior, "depth": task.depth}
+    return Comparison(
         name=task.name,
         title=title,
-        runs=runs(task, steps),
-        seeds=seeds,
-        measure=measure,
-        plot=partial(_plot, task, steps),
-        table=partial(_table, task, steps),
-        config=config_of(task, steps, agent),
-        folder=folder or FOLDERS[agent].format(name=task.name),
-        steps=steps,
-        resized=lambda n: make_figure(
-            task,
-            title,
-            steps=n,
-            seeds=seeds,
-            agent=agent,
-            folder=f"{FOLDERS[agent].format(name=task.name)}-{n}",
-            population=population and population.with_steps(n),
-        ),
-        reduced=_reduction(task, steps, seeds),
-        together=do_together if agent == POPULATION else None,
-        population=population,
-    )
+        task=task,
+        arms={"uniform": {"explorer": "uniform"}, "easee": easee, "zeta": {"explorer": "zeta"}},
+        sizes={SB3: sb3, POPULATION: population},
+        plot=partial(_plot, task),
+        table=partial(_table, task),
+        from_paper=True,
+    ).figure()
 
 
-def _table(task: Task, steps: int, rows: list[Row]) -> list[list[str]]:
+def _labels(task: Task) -> dict[str, str]:
+    return LABELS | {"easee": f"EASEE, depth {task.depth}"}
+
+
+def _table(task: Task, rows: list[Row], steps: int) -> list[list[str]]:
     after = last_tenth(rows, steps)
-    what = "mean reward, last tenth"
-    return summary(rows, labels(task), baseline="uniform", after=after, what=what)
+    return summary(rows, _labels(task), baseline="uniform", after=after, what=LAST_TENTH)
 
 
-def _plot(task: Task, steps: int, rows: list[Row], folder: Path) -> list[Path]:
-    seeds = len({row.seed for row in rows})
+def _plot(task: Task, rows: list[Row], folder: Path, steps: int) -> list[Path]:
+    seeds = count_seeds(rows)
     remarks = (_reduction(task, steps, seeds), unfinished(rows, steps))
     return [
         plot_learning(
             rows,
             folder / f"{task.name}.png",
-            arms=labels(task),
-            baseline="uniform",
+            arms=_labels(task),
             title=f"DQN on {task.name.capitalize()}, {seeds} seeds, 95% intervals",
             caption=" ".join(filter(None, remarks)),
             limits=task.rewards,
@@ -105,36 +165,16 @@ def _plot(task: Task, steps: int, rows: list[Row], folder: Path) -> list[Path]:
     ]
 
 
-def last_tenth(rows: list[Row], steps: int) -> int:
-    """Return after which step the last tenth of training begins.
-
-    A short run may have no episode that ended there: then the last one counts.
-    """
-    return min(round(0.9 * steps), max(row.step for row in rows) - 1)
-
-
-def config_of(task: Task, steps: int, agent: str) -> dict[str, Any]:
-    """Return what the results depend on; the limits of a picture are not."""
-    found = {key: value for key, value in asdict(task).items() if key != "rewards"}
-    return found | {"steps": steps, "agent": agent}
-
-
-def labels(task: Task) -> dict[str, str]:
-    """Return what the arms are called in a picture."""
-    return ARMS | {"easee": f"EASEE, depth {task.depth}"}
-
-
-def unfinished(rows: list[Row], steps: int) -> str:
-    """Say how far training is, if it has not come to its end; the last bin may have no episode."""
-    reached = max(row.step for row in rows)
-    return f"Not finished: shown up to step {reached:,}." if reached < 0.95 * steps else ""
-
-
-def _reduction(task: Task, steps: int, seeds: int) -> str:
-    """Say what is less than in the paper."""
-    less = []
-    if steps < task.paper_steps:
-        less.append(f"{steps:,} steps instead of {task.paper_steps:,}")
-    if seeds < task.paper_seeds:
-        less.append(f"{seeds} seeds instead of {task.paper_seeds}")
-    return f"Reduced against the paper: {' and '.join(less)}." if less else ""
+CATCHER_FIGURE = _paper_figure(
+    CATCHER, "Figure 4b: DQN on Catcher", sb3=(30_000, 3), population=(300_000, 20)
+)
+ATARI_FIGURES = [
+    _paper_figure(
+        task, title, sb3=(task.paper_steps, task.paper_seeds), population=(population_steps, 5)
+    )
+    for task, title, population_steps in (
+        (FREEWAY, "Figure 4c: DQN on Freeway", 500_000),
+        (BOXING, "Figure 7a: DQN on Boxing", 300_000),
+        (CARNIVAL, "Figure 7b: DQN on Carnival", 300_000),
+    )
+]

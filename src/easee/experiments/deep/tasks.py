@@ -1,37 +1,48 @@
-"""What DQN learns: Catcher and the Atari games, with the paper's hyperparameters.
+"""Tasks for DQN: Catcher and the Atari games, with the paper's hyperparameters.
 
-A task is data. A run may be shorter than the paper's; then warm-up and annealing take the same
-fraction of it.
+A task is data. It also knows how to make its environment for Stable-Baselines3 and its population,
+so that the backends are the same for all tasks. Runs may be shorter than the paper's; then warm-up
+and annealing take the same fraction of them.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from easee import priors
+from easee.experiments.harness.explorers import make_explorer, make_tables
+from easee.experiments.harness.figure import Run
+
+if TYPE_CHECKING:
+    from easee.agents.population.learner import Settings
 
 
-@dataclass(frozen=True)
-class Task:
+@dataclass(frozen=True, kw_only=True)
+class Task(ABC):
     """A learning task with the paper's hyperparameters.
 
     Attributes:
-        name: of the figure.
-        prior: the ready-made prior.
-        depth: of EASEE's graph.
-        paper_steps: how long the paper trains.
-        paper_seeds: how many seeds it has.
-        buffer_size: of the replay buffer.
-        exploration_fraction: of training, over which epsilon goes from 1 to its end.
-        exploration_final_eps: that end.
-        learning_rate: of Adam.
-        batch_size: of an update.
+        name: name of the figure.
+        prior: name of the ready-made prior.
+        depth: depth of EASEE's graph.
+        paper_steps: number of training steps in the paper.
+        paper_seeds: number of seeds in the paper.
+        buffer_size: size of the replay buffer.
+        exploration_fraction: fraction of training over which epsilon is annealed from 1.
+        exploration_final_eps: final epsilon.
+        learning_rate: learning rate of Adam.
+        batch_size: batch size of an update.
         train_freq: steps between two updates.
         target_update_interval: steps between two copies to the target network.
         paper_learning_starts: steps before the first update. The paper leaves it at
-            Stable-Baselines3's default, which then was 50,000.
-        bins: points of the curve.
-        rewards: the smallest and the largest that an episode can have, if that is known.
+            Stable-Baselines3's default, which was 50,000 at that time.
+        bins: points of the learning curve.
+        rewards: smallest and largest reward of an episode, if known: the limits of the plot.
+        population: class of its populations, as "module:name" since importing it needs extras.
     """
 
     name: str
@@ -49,9 +60,100 @@ class Task:
     paper_learning_starts: int = 50_000
     bins: int = 50
     rewards: tuple[float, float] | None = None
+    population: ClassVar[str]
+
+    @property
+    def n_actions(self) -> int:
+        """Number of actions."""
+        return len(priors.get(self.prior).actions)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The fields that results depend on, as plain data."""
+        names = [field.name for field in fields(Task) if field.name != "rewards"]
+        return {name: getattr(self, name) for name in names}
+
+    @abstractmethod
+    def make_env(self, options: Mapping[str, Any]) -> Any:
+        """Return the environment for Stable-Baselines3, made with the given options."""
+
+    @abstractmethod
+    def sb3_arguments(self) -> dict[str, Any]:
+        """Return the arguments of Stable-Baselines3's DQN that are specific to this task."""
+
+    @abstractmethod
+    def make_population(self, runs: list[Run], seeds: list[int], settings: Settings) -> Any:
+        """Return the population of runs that differ in arm and seed only."""
 
 
-CATCHER = Task(
+@dataclass(frozen=True, kw_only=True)
+class JaxTask(Task):
+    """A task whose environment is also available as a JAX world.
+
+    Attributes, all given as "module:name" but for the policy:
+        env: Gymnasium environment.
+        world: JAX world; takes the same options as the environment.
+        network: Q-network of a population, see `easee.agents.population.networks`.
+        policy: policy of Stable-Baselines3.
+        features_extractor: features extractor of Stable-Baselines3, if not the policy's own.
+    """
+
+    env: str
+    world: str
+    network: str = "easee.agents.population.networks:MLP"
+    policy: str = "MlpPolicy"
+    features_extractor: str = ""
+    population = "easee.agents.population.training:Population"
+
+    def make_env(self, options: Mapping[str, Any]) -> Any:
+        """Return the Gymnasium environment."""
+        return resolve_name(self.env)(**options)
+
+    def sb3_arguments(self) -> dict[str, Any]:
+        """Return the policy, with the features extractor if there is one."""
+        name = self.features_extractor
+        options = {"features_extractor_class": resolve_name(name)} if name else {}
+        return {"policy": self.policy, "policy_kwargs": options}
+
+    def make_population(self, runs: list[Run], seeds: list[int], settings: Settings) -> Any:
+        """Return a population in the JAX world."""
+        world = resolve_name(self.world)(**runs[0].settings.get("env", {}))
+        arms = {run.arm: run.settings for run in runs}
+        tables = {arm: make_tables(arms[arm], self.n_actions) for arm in arms}
+        explorers, network = [tables[run.arm] for run in runs], resolve_name(self.network)
+        make = resolve_name(self.population)
+        return make(world, explorers, seeds, settings, network, bins=self.bins)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AtariTask(Task):
+    """An Atari game of ale-py, with the paper's network and preprocessing."""
+
+    population = "easee.agents.population.atari:AtariPopulation"
+
+    def make_env(self, options: Mapping[str, Any]) -> Any:
+        """Return the game as a vector environment of Stable-Baselines3."""
+        from easee.agents.sb3.vec_env import VectorAdapter
+        from easee.envs.atari import Atari
+
+        return VectorAdapter(Atari(self.name, threads=1, **options))
+
+    def sb3_arguments(self) -> dict[str, Any]:
+        """Return the policy, and a buffer that stores each stack of frames only once."""
+        return {
+            "policy": "CnnPolicy",
+            "optimize_memory_usage": True,
+            "replay_buffer_kwargs": {"handle_timeout_termination": False},
+        }
+
+    def make_population(self, runs: list[Run], seeds: list[int], settings: Settings) -> Any:
+        """Return a population that plays the game."""
+        explorers = [make_explorer(run, self.n_actions) for run in runs]
+        make = resolve_name(self.population)
+        return make(self.name, explorers, seeds, settings, bins=self.bins)
+
+
+CATCHER = JaxTask(
     name="catcher",
     prior="catcher",
     depth=30,
@@ -61,8 +163,13 @@ CATCHER = Task(
     exploration_fraction=0.2,
     exploration_final_eps=0.05,
     rewards=(-1.0, 1.0),
+    env="easee.envs:Catcher",
+    world="easee.envs.jax:Catcher",
+    network="easee.agents.population.networks:CATCHER",
+    policy="CnnPolicy",
+    features_extractor="easee.agents.sb3.networks:CatcherCnn",
 )
-FREEWAY = Task(
+FREEWAY = AtariTask(
     name="freeway",
     prior="freeway",
     depth=4,
@@ -74,11 +181,11 @@ FREEWAY = Task(
 )
 BOXING = replace(FREEWAY, name="boxing", prior="boxing", paper_seeds=10)
 CARNIVAL = replace(FREEWAY, name="carnival", prior="carnival", paper_seeds=10)
-TASKS = {task.name: task for task in (CATCHER, FREEWAY, BOXING, CARNIVAL)}
+TASKS: dict[str, Task] = {task.name: task for task in (CATCHER, FREEWAY, BOXING, CARNIVAL)}
 
 
 def hyperparameters(task: Task, steps: int) -> dict[str, Any]:
-    """Return the arguments of DQN for a run of so many steps, by Stable-Baselines3's names."""
+    """Return the arguments of DQN for a number of training steps, by Stable-Baselines3's names."""
     return {
         "learning_rate": task.learning_rate,
         "buffer_size": min(task.buffer_size, steps),
@@ -89,9 +196,3 @@ def hyperparameters(task: Task, steps: int) -> dict[str, Any]:
         "exploration_fraction": task.exploration_fraction,
         "exploration_final_eps": task.exploration_final_eps,
     }
-
-
-def field(settings: Mapping[str, Any]) -> tuple[int, int]:
-    """Return width and height of Catcher's field in a run: it is twice as wide as it is high."""
-    width = settings.get("width", 60)
-    return width, width // 2

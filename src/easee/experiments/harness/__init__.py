@@ -1,4 +1,4 @@
-"""What all figures share: runs as data, running them, storing rows, statistics and plots."""
+"""Parts that all figures share: data, backends, storage, statistics and plots."""
 
 from easee.experiments.harness.runner import run_missing
 

@@ -1,12 +1,20 @@
-"""From an arm's settings, which are plain data, to the explorer that it explores with."""
+"""Explorers from the settings of an arm, which are plain data.
+
+Settings: `explorer` ("easee", "uniform", "zeta" or "tabu"). "easee" needs `prior` and `depth`, and
+takes `last_only` (only the last layer counts), `more` (additional relations) and `floor`. "tabu"
+needs `prior`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from easee import priors
+from easee.errors import ArgumentError
 from easee.experiments.harness.figure import Run
 from easee.explorers.base import BaseExplorer
 from easee.explorers.baselines import TabuExplorer, UniformExplorer, ZetaExplorer
@@ -15,41 +23,59 @@ from easee.graph import unroll
 from easee.policy import ExplorationPolicy, balance
 from easee.priors.equivalences import Equivalences
 
+if TYPE_CHECKING:
+    from easee.explorers.jax import Tables
+
 
 def generator(run: Run) -> np.random.Generator:
-    """Return the run's own generator: two arms with the same seed share no random numbers."""
+    """Return the random generator of a run; arms with the same seed share no random numbers."""
     return np.random.default_rng([run.seed, *run.arm.encode()])
 
 
 def make_explorer(run: Run, n_actions: int, n_envs: int = 1) -> BaseExplorer:
-    """Return the explorer that a run asks for.
-
-    Settings: explorer ("easee", "uniform", "zeta", "tabu"); for "easee" a prior, a depth and, if
-    wanted, last_only (only the last layer counts), more (relations to add) and floor; for "tabu" a
-    prior.
-    """
-    settings = run.settings
-    kind, seed = settings["explorer"], generator(run)
+    """Return the explorer of a run."""
+    kind, rng = run.settings["explorer"], generator(run)
     if kind == "uniform":
-        return UniformExplorer(n_actions, n_envs, seed)
+        return UniformExplorer(n_actions, n_envs, rng)
     if kind == "zeta":
-        return ZetaExplorer(n_actions, n_envs, seed, mu=2.0)
+        return ZetaExplorer(n_actions, n_envs, rng, mu=2.0)
     if kind == "tabu":
-        return TabuExplorer(priors.get(settings["prior"]), n_envs, seed)
+        return TabuExplorer(priors.get(run.settings["prior"]), n_envs, rng)
+    policy, floor = _policy_and_floor(run.settings)
+    return Explorer(policy, n_envs, rng, floor=floor)
+
+
+def make_tables(settings: Mapping[str, Any], n_actions: int) -> Tables:
+    """Return the explorer of an arm for JAX."""
+    from easee.explorers import jax as explorers
+
+    kind = settings["explorer"]
+    if kind == "uniform":
+        return explorers.uniform(n_actions)
+    if kind == "zeta":
+        return explorers.zeta(n_actions, mu=2.0)
+    policy, floor = _policy_and_floor(settings)
+    return explorers.from_policy(policy, floor=floor)
+
+
+def _policy_and_floor(settings: Mapping[str, Any]) -> tuple[ExplorationPolicy, float]:
+    """Return the policy of an arm that explores with EASEE, and its floor."""
+    if settings["explorer"] != "easee":
+        raise ArgumentError(f"expected the explorer 'easee' here, found {settings['explorer']!r}")
     policy = policy_of(
         settings["prior"],
         settings["depth"],
         settings.get("last_only", False),
         tuple(settings.get("more", ())),
     )
-    return Explorer(policy, n_envs, seed, floor=settings.get("floor", 0.0))
+    return policy, settings.get("floor", 0.0)
 
 
 @lru_cache(maxsize=4)
 def policy_of(
     prior: str, depth: int, last_only: bool = False, more: tuple[str, ...] = ()
 ) -> ExplorationPolicy:
-    """Compile a ready-made prior with more relations; the last few are remembered."""
+    """Compile a ready-made prior with additional relations; the last few policies are cached."""
     omega = priors.get(prior)
     weights = [0.0] * (depth - 1) + [1.0] if last_only else None
     return balance(unroll(Equivalences(omega.actions, [omega, *more]), depth), weights=weights)

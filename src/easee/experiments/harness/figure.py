@@ -1,24 +1,27 @@
-"""Runs as data: what an experiment consists of, and the rows that come out of it."""
+"""Experiments as data: a figure, its runs, and the backends that do them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from easee._utils.checks import checked_count, nearest
 from easee.errors import ArgumentError
+
+BACKENDS = ("local", "ray", "population")
+Key = tuple[str, int]  # arm and seed of a run
 
 
 class Row(NamedTuple):
     """One measured value.
 
     Attributes:
-        figure: the name of the figure.
+        figure: name of the figure.
         arm: what was run, for example a prior at a depth.
-        seed: the seed of the run.
-        step: how far into the run, in the figure's own unit (episodes, steps).
+        seed: seed of the run.
+        step: position in the run, in the figure's own unit (episodes, steps).
         metric: what was measured.
         value: its value.
     """
@@ -30,15 +33,20 @@ class Row(NamedTuple):
     metric: str
     value: float
 
+    @property
+    def key(self) -> Key:
+        """Arm and seed: the run that the row belongs to."""
+        return self.arm, self.seed
+
 
 @dataclass(frozen=True)
 class Run:
-    """One piece of work that is done in one go, and whose rows depend on nothing else.
+    """One independent piece of work: its rows depend on nothing else.
 
     Attributes:
-        arm: its name in the figure.
-        seed: its seed.
-        settings: all that its function needs to know, as plain data.
+        arm: name of the arm in the figure.
+        seed: random seed.
+        settings: everything else that the run depends on, as plain data.
     """
 
     arm: str
@@ -46,101 +54,145 @@ class Run:
     settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
-    def key(self) -> tuple[str, int]:
-        """What tells it from the other runs of its figure."""
+    def key(self) -> Key:
+        """Arm and seed, which identify the run in its figure."""
         return self.arm, self.seed
 
 
-BACKENDS = ("local", "ray", "population")
-
 Measured = Sequence[tuple[int, str, float]]  # (step, metric, value)
+Done = tuple[Run, Measured]
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the backends.
+
+    Attributes:
+        jobs: number of local processes; by default one per core.
+        address: address of a Ray cluster; by default one is started on this machine.
+    """
+
+    jobs: int | None = None
+    address: str | None = None
+
+
+@dataclass(frozen=True)
+class Monitor:
+    """Functions that a backend calls while it does runs.
+
+    Attributes:
+        report: takes the key of a run and the share of it that is done.
+        checkpoint: returns the path of the checkpoint of runs that are done together.
+        show: stores what unfinished runs have measured so far.
+    """
+
+    report: Callable[[Key, float], None]
+    checkpoint: Callable[[list[Run]], Path]
+    show: Callable[[list[Done]], None]
+
+
+class Backend(Protocol):
+    """A way to do the runs of a figure."""
+
+    def check(self, runs: list[Run], options: Options) -> None:
+        """Raise an error if the runs cannot be done; called before anything is written."""
+
+    def execute(
+        self, runs: list[Run], options: Options, monitor: Monitor
+    ) -> Iterator[Sequence[Done]]:
+        """Do runs and yield them as they finish, those that finish together in one batch."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """An experiment: its runs, the function that does one, and its picture.
+    """An experiment: its runs, how they are done, and its picture.
 
     Attributes:
         name: what users type.
         title: one line.
         runs: from the number of seeds to the runs.
-        seeds: how many the full figure has.
-        measure: does one run; a function of a module, so that other processes find it.
+        seeds: default number of seeds.
+        backends: by name, the backends that do these runs.
         plot: from all rows to pictures in a folder; returns their paths.
-        table: from all rows to the lines of a table, first the header.
-        config: what else the result depends on, as plain data.
-        folder: of its results, under `results`; its name by default.
-        steps: how long a run trains, for figures where that can be chosen.
-        resized: returns the figure with another number of steps.
-        reduced: what is less than in the paper, in a sentence; empty if nothing is.
-        together: does many runs as one program; takes them and the store of the figure.
-        population: the same figure for the backend "population", which has `together`.
+        table: from all rows to the lines of a table, the header first.
+        config: everything else that the results depend on, as plain data.
+        folder: folder of the results under `results`; by default the name of the figure.
+        steps: number of training steps of a run, where it can be chosen.
+        reduced: a sentence about what is less than in the paper, or an empty string.
+        variants: by name of a backend, a function from a number of steps (None: the default) to
+            the figure as that backend does it. For figures whose runs train.
     """
 
     name: str
     title: str
     runs: Callable[[int], list[Run]]
     seeds: int
-    measure: Callable[[Run], Measured]
+    backends: Mapping[str, Backend]
     plot: Callable[[list[Row], Path], list[Path]]
     table: Callable[[list[Row]], list[list[str]]]
     config: Mapping[str, Any] = field(default_factory=dict)
     folder: str = ""
     steps: int | None = None
-    resized: Callable[[int], Figure] | None = None
     reduced: str = ""
-    together: Callable[[list[Run], Any], Iterable[tuple[Run, Measured]]] | None = None
-    population: Figure | None = None
+    variants: Mapping[str, Callable[[int | None], Figure]] = field(default_factory=dict)
 
     def for_backend(self, backend: str) -> Figure:
-        """Return the figure as a backend does it.
+        """Return the figure as a backend does it, in the size that it has there.
 
         Raises:
-            ArgumentError: it cannot be done as one program.
+            ArgumentError: the backend is unknown, or cannot do this figure.
         """
         if backend not in BACKENDS:
             raise ArgumentError(f"expected a backend of {', '.join(BACKENDS)}, found {backend!r}")
-        if self.together is not None:
-            if backend != "population":
-                raise ArgumentError(
-                    f"{self.name} is done by a population: add --backend population"
-                )
+        if backend in self.backends:
             return self
-        if backend != "population":
-            return self
-        if self.population is None:
-            raise ArgumentError(
-                f"{self.name} is not done by a population: that is for figures that train DQN, "
-                "see 'easee run --help'. Leave out --backend"
-            )
-        return self.population
+        if backend in self.variants:
+            return self.variants[backend](None)
+        if "population" in self.backends:
+            raise ArgumentError(f"{self.name} is done by a population: add --backend population")
+        raise ArgumentError(
+            f"{self.name} is not done by a population: that is for figures that train DQN, "
+            "see 'easee run --help'. Leave out --backend"
+        )
+
+    @property
+    def population(self) -> Figure | None:
+        """The figure for the backend "population", or None if that cannot do it."""
+        return self.for_backend("population") if "population" in self.variants else None
 
     def with_steps(self, steps: int) -> Figure:
-        """Return the figure with runs of another length; its results go to a folder of their own.
+        """Return the figure with runs of another length; its results have a folder of their own.
 
         Raises:
-            ArgumentError: the length of its runs is not to be chosen.
+            ArgumentError: the length of the runs cannot be chosen.
         """
-        if self.resized is None:
+        if not self.variants:
             raise ArgumentError(f"{self.name} has no number of steps to choose: leave out --steps")
         checked_count(steps, "steps")
-        return self if steps == self.steps else self.resized(steps)
+        return self if steps == self.steps else self.variants[next(iter(self.backends))](steps)
 
     def rows(self, run: Run, measured: Measured) -> list[Row]:
         """Return the rows of a run."""
         return [Row(self.name, run.arm, run.seed, *values) for values in measured]
 
 
+def runs_of(arms: Mapping[str, Mapping[str, Any]]) -> Callable[[int], list[Run]]:
+    """Return the function from a number of seeds to the runs of arms with the given settings."""
+    return lambda seeds: [
+        Run(arm, seed, settings) for arm, settings in arms.items() for seed in range(seeds)
+    ]
+
+
 def chosen_runs(figure: Figure, seeds: int, arms: Iterable[str] | None = None) -> list[Run]:
-    """Return the runs of a figure for some seeds and, if given, only some arms."""
+    """Return the runs of a figure for a number of seeds, of all arms or of the given ones."""
     if seeds < 1:
         raise ArgumentError(f"expected at least 1 seed, found {seeds}")
     runs = figure.runs(seeds)
     if arms is None:
         return runs
     known = list(dict.fromkeys(run.arm for run in runs))
-    wanted = list(arms)
-    for arm in wanted:
+    chosen = list(arms)
+    for arm in chosen:
         if arm not in known:
             raise ArgumentError(f"{figure.name} has no arm {arm!r}: {nearest(arm, known)}")
-    return [run for run in runs if run.arm in wanted]
+    return [run for run in runs if run.arm in chosen]

@@ -1,51 +1,38 @@
-"""How far a long run is, told from inside it to whoever shows a bar.
+"""Progress of a long run, reported from inside it to a listener.
 
-A run calls `report` with the share of it that is done. In a worker process that goes through a
-queue, which `listen_to` sets; where nobody listens, nothing happens.
+A run calls `report` with the share of it that is done. Without a listener, nothing happens.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
-PAUSE = 0.5  # seconds between two reports of a run
+from easee.experiments.harness.figure import Key
 
-Listener = Callable[[tuple[str, int], float], None]
+Listener = Callable[[Key, float], None]
 
-_listener: Listener | None = None
-_last = 0.0
-
-
-def listen_to(listener: Listener | None) -> None:
-    """Send what runs of this process report to a function of the run's key and the share."""
-    global _listener
-    _listener = listener
+_listener: ContextVar[Listener | None] = ContextVar("easee_run_listener", default=None)
 
 
-def send_to(queue: Any) -> None:
-    """Send what runs of this process report through a queue."""
-    listen_to(lambda key, share: queue.put((key, share)))
+def listen(listener: Listener) -> None:
+    """Send all later reports of this process to a listener."""
+    _listener.set(listener)
 
 
-def report(key: tuple[str, int], share: float) -> None:
-    """Say that so much of a run is done; most calls cost nothing."""
-    global _last
-    now = time.monotonic()
-    if _listener is not None and now - _last >= PAUSE:
-        _last = now
-        _listener(key, share)
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Send reports to a listener within a block."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
 
 
-def report_all(keys: Iterable[tuple[str, int]], share: float) -> None:
-    """Say that so much is done of runs that are in step."""
-    if _listener is not None:
-        for key in keys:
-            _listener(key, share)
-
-
-def pass_on(key: tuple[str, int], share: float) -> None:
-    """Hand on what a run in another process reported."""
-    if _listener is not None:
-        _listener(key, share)
+def report(key: Key, share: float) -> None:
+    """Report the share of a run that is done."""
+    listener = _listener.get()
+    if listener is not None:
+        listener(key, share)

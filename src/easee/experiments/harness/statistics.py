@@ -1,4 +1,4 @@
-"""Statistics over seeds: means, interquartile means, bootstrap intervals, comparisons.
+"""Statistics over seeds: means, bootstrap intervals and comparisons.
 
 After Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical Precipice" (2021).
 """
@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import rankdata, trim_mean
+from scipy import stats
 
 from easee.errors import ArgumentError
 
 RESAMPLES = 2000
-Statistic = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+Values = NDArray[np.float64]
 
 
 class Estimate(NamedTuple):
@@ -26,55 +26,27 @@ class Estimate(NamedTuple):
     high: float
 
 
-def iqm(values: ArrayLike) -> float:
-    """Return the interquartile mean: the mean of the middle half.
-
-    >>> iqm([0, 1, 2, 3, 4, 5, 6, 100])
-    3.5
-    """
-    return float(trim_mean(_checked(values).ravel(), 0.25))
-
-
 def mean_interval(values: ArrayLike, *, seed: int = 0) -> Estimate:
     """Return the mean over seeds with its bootstrap interval.
 
     >>> mean_interval([1.0, 1.0, 1.0])
     Estimate(value=1.0, low=1.0, high=1.0)
     """
-    return bootstrap(values, lambda x: x.mean(axis=(-2, -1)), seed=seed)
-
-
-def iqm_interval(values: ArrayLike, *, seed: int = 0) -> Estimate:
-    """Return the interquartile mean with its stratified bootstrap interval."""
-    return bootstrap(values, lambda x: trim_mean(x.reshape(*x.shape[:-2], -1), 0.25, -1), seed=seed)
-
-
-def bootstrap(values: ArrayLike, statistic: Statistic, *, seed: int = 0) -> Estimate:
-    """Return a statistic with its percentile interval, resampling seeds within each task.
-
-    Args:
-        values: float (seeds,) or (tasks, seeds). Each task is a stratum: its seeds are drawn anew
-            among themselves.
-        statistic: from (..., tasks, seeds) to (...).
-        seed: of the resampling.
-    """
-    table = np.atleast_2d(_checked(values))
-    rng = np.random.default_rng(seed)
-    tasks, seeds = table.shape
-    drawn = rng.integers(seeds, size=(RESAMPLES, tasks, seeds))
-    samples = statistic(np.take_along_axis(table[None], drawn, axis=2))
-    low, high = np.quantile(samples, [0.025, 0.975])
-    return Estimate(float(statistic(table)), float(low), float(high))
+    return _bootstrap(np.mean, _checked(values), seed=seed)
 
 
 def ratio_interval(values: ArrayLike, baseline: ArrayLike, *, seed: int = 0) -> Estimate:
-    """Return the ratio of two means with its bootstrap interval, both resampled independently."""
-    x, y = _checked(values), _checked(baseline)
-    rng = np.random.default_rng(seed)
-    above = x[rng.integers(x.size, size=(RESAMPLES, x.size))].mean(axis=1)
-    below = y[rng.integers(y.size, size=(RESAMPLES, y.size))].mean(axis=1)
-    low, high = np.quantile(above / below, [0.025, 0.975])
-    return Estimate(float(x.mean() / y.mean()), float(low), float(high))
+    """Return the ratio of two means with its bootstrap interval, both resampled independently.
+
+    >>> ratio_interval([2.0, 2.0], [1.0])
+    Estimate(value=2.0, low=2.0, high=2.0)
+    """
+    return _bootstrap(_ratio, _checked(values), _checked(baseline), seed=seed)
+
+
+def _ratio(values: Values, baseline: Values, axis: int = -1) -> Values:
+    ratio: Values = values.mean(axis=axis) / baseline.mean(axis=axis)
+    return ratio
 
 
 def paired_interval(values: ArrayLike, baseline: ArrayLike, *, seed: int = 0) -> Estimate:
@@ -85,38 +57,55 @@ def paired_interval(values: ArrayLike, baseline: ArrayLike, *, seed: int = 0) ->
     """
     x, y = _checked(values), _checked(baseline)
     if x.shape != y.shape:
-        raise ArgumentError(f"expected pairs of values, found {x.size} and {y.size} of them")
+        raise ArgumentError(f"expected pairs of values, found {x.size} and {y.size} values")
     return mean_interval(x - y, seed=seed)
 
 
 def probability_of_improvement(values: ArrayLike, baseline: ArrayLike) -> float:
-    """Return how likely a seed of `values` beats one of `baseline`; ties count half.
+    """Return the probability that a seed of `values` beats one of `baseline`; ties count half.
 
     This is the Mann-Whitney statistic over the number of pairs.
 
     >>> probability_of_improvement([2, 3], [1, 2])
     0.875
     """
-    x, y = _checked(values), _checked(baseline)
-    ranks = rankdata(np.concatenate([x, y]))[: x.size]
-    return float((ranks.sum() - x.size * (x.size + 1) / 2) / (x.size * y.size))
+    return float(_improvement(_checked(values), _checked(baseline)))
+
+
+def _improvement(values: Values, baseline: Values, axis: int = -1) -> Values:
+    # Only the statistic is used: "asymptotic" avoids the expensive exact p-value.
+    test = stats.mannwhitneyu(values, baseline, axis=axis, method="asymptotic")
+    share: Values = test.statistic / (values.shape[axis] * baseline.shape[axis])
+    return share
 
 
 def improvement_interval(values: ArrayLike, baseline: ArrayLike, *, seed: int = 0) -> Estimate:
-    """Return the probability of improvement with its bootstrap interval."""
-    x, y = _checked(values), _checked(baseline)
-    rng = np.random.default_rng(seed)
-    samples = [
-        probability_of_improvement(
-            x[rng.integers(x.size, size=x.size)], y[rng.integers(y.size, size=y.size)]
-        )
-        for _ in range(RESAMPLES)
-    ]
-    low, high = np.quantile(samples, [0.025, 0.975])
-    return Estimate(probability_of_improvement(x, y), float(low), float(high))
+    """Return the probability of improvement with its bootstrap interval.
+
+    >>> improvement_interval([3, 4], [1, 2])
+    Estimate(value=1.0, low=1.0, high=1.0)
+    """
+    return _bootstrap(_improvement, _checked(values), _checked(baseline), seed=seed)
 
 
-def _checked(values: ArrayLike) -> NDArray[np.float64]:
+def _bootstrap(statistic: Callable[..., Values], *samples: Values, seed: int) -> Estimate:
+    """Return a statistic with its percentile interval, each sample resampled on its own."""
+    value = float(statistic(*samples))
+    if all((sample == sample[0]).all() for sample in samples):
+        return Estimate(value, value, value)
+    # SciPy requires two observations. Two equal ones have the same resamples as one.
+    interval = stats.bootstrap(
+        [np.repeat(sample, 2) if sample.size == 1 else sample for sample in samples],
+        statistic,
+        n_resamples=RESAMPLES,
+        vectorized=True,
+        method="percentile",
+        rng=np.random.default_rng(seed),
+    ).confidence_interval
+    return Estimate(value, float(interval.low), float(interval.high))
+
+
+def _checked(values: ArrayLike) -> Values:
     array = np.asarray(values, dtype=float)
     if not array.size:
         raise ArgumentError("expected at least one value, found none")

@@ -1,1 +1,1 @@
-"""Figures about priors themselves: how often they hold, wrong ones, discovered ones."""
+"""Figures about priors: their accuracy, wrong priors, and discovered priors."""

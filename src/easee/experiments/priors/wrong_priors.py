@@ -1,9 +1,9 @@
-"""What does a wrong prior cost? Coverage and DoorKey learning when relations fail.
+"""Cost of wrong priors: coverage and DoorKey learning when relations fail.
 
-Two ways to be wrong. In a share of the cells, actions are exchanged: each such cell has a random
-permutation of its own, so every relation breaks on words that pass through it. Uniform actions do
-not notice, which makes them the line to compare with. Or relations are added that are false
-everywhere. A `floor` mixes uniform actions into EASEE's policy.
+A prior is wrong in two ways. In a share of the cells the actions are exchanged: each such cell has
+its own random permutation, so every relation fails on words that pass through it. Uniform actions
+are not affected, which makes them the baseline. Or relations are added that are false everywhere.
+A `floor` mixes uniform actions into EASEE's policy.
 """
 
 from __future__ import annotations
@@ -18,16 +18,23 @@ from numpy.typing import NDArray
 from easee.agents.q_learning import learn
 from easee.envs.grids import CardinalGrid
 from easee.envs.table import Table
-from easee.experiments.coverage.common import SIZE, STEPS
-from easee.experiments.coverage.simulation import transitions, unique_states, walk_table
+from easee.experiments.coverage.simulation import (
+    SIZE,
+    STEPS,
+    start_state,
+    transitions,
+    unique_states,
+    walk_table,
+)
+from easee.experiments.harness.backends import one_by_one
 from easee.experiments.harness.explorers import generator, make_explorer
-from easee.experiments.harness.figure import Figure, Measured, Row, Run
+from easee.experiments.harness.figure import Figure, Measured, Row, Run, runs_of
 from easee.experiments.harness.learning_curves import cell
-from easee.experiments.harness.plots import COLOURS, GREY, bare, curve
+from easee.experiments.harness.plots import BASELINE_FIRST, bare, curve, subplots
 from easee.experiments.harness.statistics import Estimate, mean_interval
 from easee.experiments.tabular.doorkey import EPISODES, SETTINGS, TAIL, layout
 from easee.priors import CARDINAL_ACTIONS, DOORKEY_ACTIONS
-from easee.viz.files import pyplot, save
+from easee.viz.files import save
 
 SHARES = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0)
 WALKS = 100  # episodes of a coverage run
@@ -45,26 +52,26 @@ FALSE: dict[str, tuple[str, ...]] = {
     "doorkey": ("forward forward ~ forward", "open ~ pickup", "pickup ~"),
 }
 METRIC = {"coverage": "unique states", "doorkey": "mean reward"}
+FORMAT = {"coverage": ",.0f", "doorkey": ".2f"}
 
 
-def runs(seeds: int) -> list[Run]:
+def arm(task: str, explorer: str, *, share: float = 0.0, false: str = "") -> str:
+    """Return the name of an arm."""
+    return f"{task}/{explorer}/{false or share}"
+
+
+def _arms() -> dict[str, dict[str, Any]]:
     """Return every explorer at every share on both tasks, and with every false relation."""
-    found = []
+    arms: dict[str, dict[str, Any]] = {}
     for task, prior in TASKS.items():
         for name, explorer in EXPLORERS.items():
             common = prior | explorer | {"task": task}
             for share in SHARES:
-                settings = common | {"share": share}
-                found += [Run(arm(task, name, share=share), s, settings) for s in range(seeds)]
+                arms[arm(task, name, share=share)] = common | {"share": share}
             for relation in FALSE[task] if name != "uniform" else ():
                 settings = common | {"share": 0.0, "more": [relation]}
-                found += [Run(arm(task, name, false=relation), s, settings) for s in range(seeds)]
-    return found
-
-
-def arm(task: str, explorer: str, *, share: float = 0.0, false: str = "") -> str:
-    """Name an arm."""
-    return f"{task}/{explorer}/{false or share}"
+                arms[arm(task, name, false=relation)] = settings
+    return arms
 
 
 def measure(run: Run) -> Measured:
@@ -80,9 +87,8 @@ def _coverage(run: Run, share: float) -> float:
     table = transitions(env).reshape(-1, len(CARDINAL_ACTIONS))
     cells = np.arange(len(table))
     table = exchanged(table, cells, share, np.random.default_rng([run.seed, 1]))
-    start = int(np.ravel_multi_index(tuple(env.start), env.shape))
     explorer = make_explorer(run, len(CARDINAL_ACTIONS), WALKS)
-    return float(unique_states(walk_table(table.ravel(), start, explorer, STEPS)))
+    return float(unique_states(walk_table(table.ravel(), start_state(env), explorer, STEPS)))
 
 
 def _reward(run: Run, share: float) -> float:
@@ -108,12 +114,12 @@ def twist(world: Table, share: float, rng: np.random.Generator) -> Table:
 def exchanged(
     table: NDArray[Any], cells: NDArray[np.int64], share: float, rng: np.random.Generator
 ) -> NDArray[Any]:
-    """Permute the actions of a share of the cells, each by a permutation of its own.
+    """Permute the actions of a share of the cells, each by its own permutation.
 
     Args:
         table: (states, actions).
         cells: int (states,), the cell of each state.
-        share: of the cells.
+        share: share of the cells to permute.
         rng: chooses cells and permutations.
     """
     count, k = int(cells.max()) + 1, table.shape[1]
@@ -128,12 +134,12 @@ def estimates(rows: list[Row]) -> dict[str, Estimate]:
     values: dict[str, list[float]] = {}
     for row in rows:
         values.setdefault(row.arm, []).append(row.value)
-    return {name: mean_interval(found) for name, found in values.items()}
+    return {name: mean_interval(sample) for name, sample in values.items()}
 
 
 def table(rows: list[Row]) -> list[list[str]]:
     """Return one line for each way to be wrong."""
-    found = estimates(rows)
+    means = estimates(rows)
     lines = [["task", "what is wrong", *EXPLORERS]]
     for task in TASKS:
         wrongs: dict[str, dict[str, Any]] = {
@@ -143,32 +149,24 @@ def table(rows: list[Row]) -> list[list[str]]:
             empty = " Λ" if relation.endswith("~") else ""
             wrongs[f"false: {relation}{empty}"] = {"false": relation}
         for label, wrong in wrongs.items():
-            names = [arm(task, name, **wrong) for name in EXPLORERS]
-            cells = [_shown(found[name], task) if name in found else "-" for name in names]
-            if any(name in found for name in names):
-                lines.append([METRIC[task], label, *cells])
+            cells = [means.get(arm(task, name, **wrong)) for name in EXPLORERS]
+            if any(cells):
+                lines.append([METRIC[task], label, *(cell(mean, FORMAT[task]) for mean in cells)])
     return lines
-
-
-def _shown(estimate: Estimate, task: str) -> str:
-    if task == "doorkey":
-        return cell(estimate)
-    return f"{estimate.value:,.0f} [{estimate.low:,.0f}, {estimate.high:,.0f}]"
 
 
 def plot(rows: list[Row], folder: Path) -> list[Path]:
     """Draw both tasks against the share of wrong cells."""
-    plt = pyplot()
-    figure, panels = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
-    found = estimates(rows)
+    figure, panels = subplots(1, 2, size=(11, 4.4))
+    means = estimates(rows)
     titles = {
         "coverage": ("CardinalGrid, depth 20", "states seen in 100 episodes"),
         "doorkey": ("DoorKey, depth 6", f"mean reward of the last {TAIL} episodes"),
     }
     for axes, (task, (title, what)) in zip(panels, titles.items(), strict=True):
-        for colour, name in zip((GREY, *COLOURS), EXPLORERS, strict=False):
-            shares = [share for share in SHARES if arm(task, name, share=share) in found]
-            values = [found[arm(task, name, share=share)] for share in shares]
+        for colour, name in zip(BASELINE_FIRST, EXPLORERS, strict=False):
+            shares = [share for share in SHARES if arm(task, name, share=share) in means]
+            values = [means[arm(task, name, share=share)] for share in shares]
             if shares:
                 label = name.replace("easee", "EASEE")
                 curve(axes, shares, values, color=colour, marker="o", label=label)
@@ -185,9 +183,9 @@ def plot(rows: list[Row], folder: Path) -> list[Path]:
 FIGURE = Figure(
     name="wrong",
     title="what a wrong prior costs",
-    runs=runs,
+    runs=runs_of(_arms()),
     seeds=15,
-    measure=measure,
+    backends=one_by_one(measure),
     plot=plot,
     table=table,
     config=SETTINGS | {"steps": STEPS, "walks": WALKS, "episodes": EPISODES},

@@ -1,21 +1,25 @@
-"""Does DoorKey's figure hang on one setting? The same over epsilon and learning rate."""
+"""DoorKey over epsilon and learning rate: whether Figure 4a depends on one setting."""
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 
-from easee.experiments.harness.figure import Figure, Measured, Row, Run
+from easee.experiments.harness.backends import one_by_one
+from easee.experiments.harness.figure import Figure, Measured, Row, Run, runs_of
 from easee.experiments.harness.learning_curves import cell, finals
+from easee.experiments.harness.plots import subplots
+from easee.experiments.harness.rows import count_seeds
 from easee.experiments.harness.statistics import improvement_interval, mean_interval
 from easee.experiments.tabular import doorkey
-from easee.experiments.tabular.doorkey import EPISODES, EXPLORERS, SETTINGS, TAIL, TIES
-from easee.viz.files import pyplot, save
+from easee.experiments.tabular.doorkey import EPISODES, SETTINGS, TAIL, TIES
+from easee.viz.files import save
 
 EPSILONS = (0.05, 0.1, 0.2, 0.5)
 RATES = (0.05, 0.1, 0.3)
-ARMS = {
+LABELS = {
     "uniform": "epsilon-greedy",
     "easee/6/random": f"EASEE, depth 6, {TIES['random']}",
     "easee/6/explore": f"EASEE, depth 6, {TIES['explore']}",
@@ -23,17 +27,17 @@ ARMS = {
 }
 
 
-def runs(seeds: int) -> list[Run]:
-    """Return every arm with every setting."""
-    found = []
-    for name in ARMS:
-        explorer, _, ties = name.rpartition("/")
-        kind = EXPLORERS[explorer or name][1] | {"ties": ties if explorer else "random"}
-        for epsilon in EPSILONS:
-            for rate in RATES:
-                settings = SETTINGS | kind | {"epsilon": epsilon, "learning_rate": rate}
-                found += [Run(arm(name, epsilon, rate), s, settings) for s in range(seeds)]
-    return found
+def arm(name: str, epsilon: float, rate: float) -> str:
+    """Return the name of an arm of DoorKey's figure with other settings."""
+    return f"{name}@{epsilon}/{rate}"
+
+
+# Unlike in DoorKey's figure, epsilon-greedy breaks its ties itself: same behaviour, other draws.
+BASE = doorkey.ARMS | {"uniform": doorkey.ARMS["uniform"] | {"ties": "random"}}
+ARMS = {
+    arm(name, epsilon, rate): BASE[name] | {"epsilon": epsilon, "learning_rate": rate}
+    for name, epsilon, rate in product(LABELS, EPSILONS, RATES)
+}
 
 
 def measure(run: Run) -> Measured:
@@ -41,50 +45,41 @@ def measure(run: Run) -> Measured:
     return [point for point in doorkey.measure(run) if point[0] > EPISODES - TAIL]
 
 
-def arm(name: str, epsilon: float, rate: float) -> str:
-    """Name an arm with a setting."""
-    return f"{name}@{epsilon}/{rate}"
-
-
 def ends(rows: list[Row], name: str, epsilon: float, rate: float) -> list[float]:
-    """Return every seed's mean reward of the last episodes."""
+    """Return the mean reward of every seed in the last episodes."""
     return finals(rows, arm(name, epsilon, rate), EPISODES - TAIL)
 
 
 def table(rows: list[Row]) -> list[list[str]]:
-    """Return a line for each setting, and one for all of them together."""
-    lines = [["epsilon", "learning rate", *ARMS.values(), "improvement, ties explored"]]
-    for epsilon in EPSILONS:
-        for rate in RATES:
-            found = {name: ends(rows, name, epsilon, rate) for name in ARMS}
-            if all(found.values()):
-                means = [cell(mean_interval(values)) for values in found.values()]
-                better = improvement_interval(found["easee/6/explore"], found["uniform"])
-                lines.append([str(epsilon), str(rate), *means, cell(better)])
+    """Return a line for each pair of settings."""
+    lines = [["epsilon", "learning rate", *LABELS.values(), "improvement, ties explored"]]
+    for epsilon, rate in product(EPSILONS, RATES):
+        rewards = {name: ends(rows, name, epsilon, rate) for name in LABELS}
+        if all(rewards.values()):
+            means = [cell(mean_interval(values)) for values in rewards.values()]
+            improvement = improvement_interval(rewards["easee/6/explore"], rewards["uniform"])
+            lines.append([str(epsilon), str(rate), *means, cell(improvement)])
     return lines
 
 
 def plot(rows: list[Row], folder: Path) -> list[Path]:
-    """Draw the rewards as a map for each arm, with their values."""
-    plt = pyplot()
-    figure, panels = plt.subplots(1, len(ARMS), figsize=(13, 4), layout="constrained")
-    for axes, (name, label) in zip(panels, ARMS.items(), strict=True):
-        values = np.full((len(EPSILONS), len(RATES)), np.nan)
-        for i, epsilon in enumerate(EPSILONS):
-            for j, rate in enumerate(RATES):
-                found = ends(rows, name, epsilon, rate)
-                if found:
-                    values[i, j] = np.mean(found)
-                    dark = values[i, j] < 0.5
-                    text = f"{values[i, j]:.2f}"
-                    axes.text(j, i, text, ha="center", va="center", color="w" if dark else "k")
-        axes.imshow(values, vmin=0, vmax=1, cmap="viridis", aspect="auto", origin="lower")
+    """Draw the rewards of each arm as a map, with their values."""
+    figure, panels = subplots(1, len(LABELS), size=(13, 4))
+    for axes, (name, label) in zip(panels, LABELS.items(), strict=True):
+        means = np.full((len(EPSILONS), len(RATES)), np.nan)
+        for (i, epsilon), (j, rate) in product(enumerate(EPSILONS), enumerate(RATES)):
+            rewards = ends(rows, name, epsilon, rate)
+            if rewards:
+                means[i, j] = np.mean(rewards)
+                colour = "w" if means[i, j] < 0.5 else "k"
+                axes.text(j, i, f"{means[i, j]:.2f}", ha="center", va="center", color=colour)
+        axes.imshow(means, vmin=0, vmax=1, cmap="viridis", aspect="auto", origin="lower")
         axes.set_title(label.replace(", ties", ",\nties"), fontsize=10)
         axes.set_xticks(range(len(RATES)), [str(rate) for rate in RATES])
         axes.set_yticks(range(len(EPSILONS)), [str(epsilon) for epsilon in EPSILONS])
         axes.set_xlabel("learning rate")
     panels[0].set_ylabel("epsilon")
-    seeds = len({row.seed for row in rows})
+    seeds = count_seeds(rows)
     figure.suptitle(f"DoorKey: mean reward of the last {TAIL} episodes, {seeds} layouts")
     return [save(figure, folder / "sensitivity.png")]
 
@@ -92,9 +87,9 @@ def plot(rows: list[Row], folder: Path) -> list[Path]:
 FIGURE = Figure(
     name="sensitivity",
     title="DoorKey over epsilon and learning rate",
-    runs=runs,
+    runs=runs_of(ARMS),
     seeds=15,
-    measure=measure,
+    backends=one_by_one(measure),
     plot=plot,
     table=table,
     config={"discount": SETTINGS["discount"], "episodes": EPISODES},

@@ -1,0 +1,132 @@
+"""Backends that do one run at a time: local processes, and a Ray cluster."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any
+
+from easee.errors import EaseeError, MissingExtraError
+from easee.experiments.harness.figure import Backend, Done, Measured, Monitor, Options, Run
+from easee.experiments.harness.progress import listen, listening
+
+Measure = Callable[[Run], Measured]
+
+PAUSE = 0.5  # seconds between two updates of the progress
+
+
+class ClusterError(EaseeError, ConnectionError):
+    """A Ray cluster cannot be reached."""
+
+
+def one_by_one(measure: Measure) -> dict[str, Backend]:
+    """Return the backends for figures whose runs are done one by one.
+
+    Args:
+        measure: does a run. A function of a module, so that other processes can import it.
+    """
+    return {"local": LocalProcesses(measure), "ray": RayCluster(measure)}
+
+
+@dataclass(frozen=True)
+class LocalProcesses:
+    """Does runs in local processes; with one job, in this one."""
+
+    measure: Measure
+
+    def check(self, runs: list[Run], options: Options) -> None:
+        """Accept any runs."""
+
+    def execute(self, runs: list[Run], options: Options, monitor: Monitor) -> Iterator[list[Done]]:
+        """Do runs and yield each when it is done."""
+        jobs = min(options.jobs or os.cpu_count() or 1, len(runs))
+        if jobs > 1:
+            yield from self._in_processes(runs, jobs, monitor)
+            return
+        for run in runs:
+            with listening(monitor.report):
+                measured = self.measure(run)
+            yield [(run, measured)]
+
+    def _in_processes(self, runs: list[Run], jobs: int, monitor: Monitor) -> Iterator[list[Done]]:
+        context = multiprocessing.get_context("spawn")
+        reports = context.Queue()
+        with ProcessPoolExecutor(
+            jobs, mp_context=context, initializer=_begin_worker, initargs=(reports, os.getpid())
+        ) as pool:
+            waiting = {pool.submit(self.measure, run): run for run in runs}
+            try:
+                while waiting:
+                    done, _ = wait(waiting, timeout=PAUSE, return_when=FIRST_COMPLETED)
+                    while not reports.empty():
+                        monitor.report(*reports.get())
+                    for future in done:
+                        yield [(waiting.pop(future), future.result())]
+            finally:
+                pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _begin_worker(reports: Any, parent: int) -> None:
+    listen(lambda key, share: reports.put((key, share)))
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    """End this process when its parent has ended, for whatever reason."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(1)
+
+
+@dataclass(frozen=True)
+class RayCluster:
+    """Does runs on a Ray cluster."""
+
+    measure: Measure
+
+    def check(self, runs: list[Run], options: Options) -> None:
+        """Check that the cluster can be reached: Ray itself would try for minutes."""
+        address = options.address
+        if address is None or address in ("auto", "local"):
+            return
+        host, _, port = address.removeprefix("ray://").rpartition(":")
+        if not host or not port.isdigit():
+            raise ClusterError(f"expected the address of a cluster as HOST:PORT, found {address!r}")
+        try:
+            socket.create_connection((host, int(port)), timeout=3.0).close()
+        except OSError as error:
+            raise ClusterError(f"no Ray cluster answers at {address!r}: {error}") from None
+
+    def execute(self, runs: list[Run], options: Options, monitor: Monitor) -> Iterator[list[Done]]:
+        """Do runs and yield each when it is done."""
+        ray = _connect(options.address)
+        try:
+            measure = ray.remote(self.measure)
+            waiting = {measure.remote(run): run for run in runs}
+            while waiting:
+                (reference,), _ = ray.wait(list(waiting), num_returns=1)
+                yield [(waiting.pop(reference), ray.get(reference))]
+        finally:
+            ray.shutdown()
+
+
+def _connect(address: str | None) -> Any:
+    """Return the module `ray`, connected to a cluster."""
+    try:
+        import ray
+    except ImportError:
+        raise MissingExtraError("ray", "ray") from None
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+    if address is None:
+        options["include_dashboard"] = False
+    try:
+        ray.init(address=address or "local", **options)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise ClusterError(f"no Ray cluster at {address!r}: {error}") from error
+    return ray

@@ -1,0 +1,94 @@
+"""Rows of results: measured values in long form, as CSV files and grouped by arm."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from easee.errors import EaseeError
+from easee.experiments.harness.figure import Key, Row
+
+
+class ResultsError(EaseeError, ValueError):
+    """A folder of results has unexpected contents."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """Contents of a table of rows.
+
+    Attributes:
+        rows: all readable rows.
+        problems: one message for each unreadable line.
+        damaged: runs that the unreadable lines may belong to.
+    """
+
+    rows: list[Row]
+    problems: list[str]
+    damaged: set[Key]
+
+
+def to_csv(rows: Iterable[Row], *, header: bool) -> bytes:
+    """Return rows as the contents of a CSV file."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    if header:
+        writer.writerow(Row._fields)
+    for row in rows:
+        writer.writerow([*row[:-1], repr(float(row.value))])
+    return buffer.getvalue().encode()
+
+
+def read_csv(path: Path, figure: str, *, header: bool) -> Results:
+    """Read the rows of a figure; a missing file has none.
+
+    Raises:
+        ResultsError: the header does not name the columns of a table of rows.
+    """
+    results = Results([], [], set())
+    if not path.exists():
+        return results
+    with open(path, newline="", encoding="utf-8", errors="replace") as file:
+        for number, cells in enumerate(csv.reader(file), start=1):
+            if header and number == 1:
+                if tuple(cells) != Row._fields:
+                    raise ResultsError(
+                        f"{path} is no table of runs: expected the columns "
+                        f"{', '.join(Row._fields)}, found {', '.join(cells)}"
+                    )
+                continue
+            row = _parse(cells, figure)
+            if row is not None:
+                results.rows.append(row)
+                continue
+            results.problems.append(f"{path}, line {number}: not a row of {figure}: {cells!r}")
+            if len(cells) >= 3 and cells[2].isdigit():
+                results.damaged.add((cells[1], int(cells[2])))
+            elif results.rows:  # without arm and seed, it probably continues the previous run
+                results.damaged.add(results.rows[-1].key)
+    return results
+
+
+def _parse(cells: list[str], figure: str) -> Row | None:
+    try:
+        name, arm, seed, step, metric, value = cells
+        row = Row(name, arm, int(seed), int(step), metric, float(value))
+    except ValueError:
+        return None
+    return row if name == figure else None
+
+
+def group(rows: Iterable[Row]) -> Mapping[tuple[str, str, int], dict[int, float]]:
+    """Return values by (arm, metric, step), each a mapping from seed to value."""
+    values: dict[tuple[str, str, int], dict[int, float]] = {}
+    for row in rows:
+        values.setdefault((row.arm, row.metric, row.step), {})[row.seed] = row.value
+    return values
+
+
+def count_seeds(rows: Iterable[Row]) -> int:
+    """Return the number of different seeds."""
+    return len({row.seed for row in rows})

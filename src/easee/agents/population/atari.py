@@ -22,7 +22,7 @@ import easee.agents.population.checkpoints as checkpoints
 import easee.agents.population.frames as frames
 import easee.agents.population.learner as learner
 from easee._utils.checks import checked_count
-from easee.agents.compat import fitted
+from easee.agents.compat import fit_explorer as fitted
 from easee.agents.population.devices import announce, check_room
 from easee.agents.population.frames import STACK, Kept
 from easee.agents.population.learner import Learner, Settings

@@ -1,9 +1,10 @@
-"""EASEE in Stable-Baselines3: its DQN with one more argument, and a mixin for its relatives.
+"""EASEE in Stable-Baselines3: its DQN with an argument `explorer`, and a mixin for similar agents.
 
 from easee.agents.sb3 import DQN
 model = DQN("MlpPolicy", env, explorer=easee.compile(omega, depth=6))
 """
 
-from easee.agents.sb3.dqn import DQN, ExplorerMixin
+from easee.agents.sb3.dqn import DQN
+from easee.agents.sb3.mixin import ExplorerMixin
 
 __all__ = ["DQN", "ExplorerMixin"]

@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 import easee
-from easee.agents.population.training import Population
+from easee.agents.population import Population
 from easee.cli import app
 from easee.experiments.deep import population_backend as population
 from easee.experiments.harness.runner import run_missing
@@ -120,7 +120,7 @@ def test_stopped_while_handing_over_nothing_is_lost(tmp_path):
 
 def test_nothing_is_thrown_away_for_a_missing_extra(tmp_path, monkeypatch):
     run(tmp_path, seeds=1, arms=["uniform"])
-    monkeypatch.setitem(sys.modules, "easee.agents.population.training", None)
+    monkeypatch.setitem(sys.modules, "easee.agents.population", None)
     with pytest.raises(ImportError):
         run(tmp_path, seeds=1, arms=["uniform"], force=True)
     assert (tmp_path / "runs.csv").exists()

@@ -16,8 +16,8 @@ from easee.experiments.harness.progress import report_all
 from easee.experiments.harness.store import Store
 
 if TYPE_CHECKING:
+    from easee.agents.population import Curves, Population
     from easee.agents.population.atari import AtariPopulation
-    from easee.agents.population.training import Curves, Population
     from easee.explorers.jax import Tables
 
 PATIENCE = 2.0  # seconds between two looks at how far it is
@@ -27,7 +27,7 @@ WORTH = 20.0  # so many times what one takes, if that is more
 
 def check_population(runs: list[Run]) -> None:
     """Raise an error that says which extra is missing, if one is."""
-    from easee.agents.population.training import Population  # noqa: F401
+    from easee.agents.population import Population  # noqa: F401
 
     if any(TASKS[run.settings["task"]] is not CATCHER for run in runs):
         from easee.agents.population.atari import AtariPopulation  # noqa: F401
@@ -79,9 +79,8 @@ def _advancing(population: Population | AtariPopulation, file: Path) -> Iterator
 
 def make_population(runs: list[Run]) -> Population | AtariPopulation:
     """Return the population of runs of one task."""
-    from easee.agents.population.learner import Settings
+    from easee.agents.population import Population, Settings
     from easee.agents.population.networks import CATCHER as CATCHER_NETWORK
-    from easee.agents.population.training import Population
     from easee.envs.jax import Catcher
 
     settings = runs[0].settings

@@ -60,21 +60,13 @@ def fit_explorer(
     return explorer
 
 
-def fit_single_explorer(
-    explorer: ExplorationPolicy | BaseExplorer,
-    *,
-    n_actions: int,
-    names: Sequence[str] | None,
-    seed: int,
-) -> BaseExplorer:
-    """Return an explorer of one environment that has `choose_one` and `step_one`."""
-    fitted = fit_explorer(explorer, n_envs=1, n_actions=n_actions, names=names, seed=seed)
-    if not isinstance(fitted, BaseExplorer):
+def check_scalar(explorer: object) -> None:
+    """Check that an explorer has `choose_one` and `step_one`, as easee's explorers do."""
+    if not isinstance(explorer, BaseExplorer):
         raise ArgumentTypeError(
-            "expected an ExplorationPolicy or a subclass of easee's explorers, "
-            f"found {type(fitted).__name__}"
+            "expected an ExplorationPolicy or one of easee's explorers, "
+            f"found {type(explorer).__name__}"
         )
-    return fitted
 
 
 def check_compiled(explorer: object) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from easee._utils.checks import checked_count, checked_share
 from easee._utils.digests import digest
-from easee.agents.compat import check_space, fit_single_explorer
+from easee.agents.compat import check_scalar, check_space, fit_explorer
 from easee.envs.action_names import action_names
 from easee.envs.table import Table
 from easee.errors import ArgumentError, ArgumentTypeError
@@ -32,19 +32,6 @@ from easee.policy import ExplorationPolicy
 Schedule = Callable[[float], float]
 Step = tuple[int, float, bool, bool]
 BLOCK = 1024  # uniforms drawn at a time
-
-
-class IndexedEnv(Protocol):
-    """An environment whose states are integers."""
-
-    n_actions: int
-    action_names: tuple[str, ...] | None
-
-    def reset(self) -> int: ...  # noqa: D102
-
-    def step(self, action: int) -> Step: ...  # noqa: D102
-
-    def key(self, state: int) -> bytes | int: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -106,10 +93,10 @@ def learn(
     array([10, 10, 10])
     """
     seed = checked_count(seed, "seed", least=0)
-    indexed: IndexedEnv = _IndexedTable(env) if isinstance(env, Table) else _IndexedGym(env, seed)
-    fitted = fit_single_explorer(
-        explorer, n_actions=indexed.n_actions, names=indexed.action_names, seed=seed
-    )
+    indexed = _IndexedTable(env) if isinstance(env, Table) else _IndexedGym(env, seed)
+    n_actions, names = indexed.n_actions, indexed.action_names
+    fitted = fit_explorer(explorer, n_envs=1, n_actions=n_actions, names=names, seed=seed)
+    check_scalar(fitted)
     if ties not in ("explore", "random", "first"):
         raise ArgumentError(f"expected ties as 'explore', 'random' or 'first', found {ties!r}")
     rate = checked_share(learning_rate, "learning_rate")
@@ -132,7 +119,7 @@ class _Learner:
 
     def __init__(
         self,
-        env: IndexedEnv,
+        env: _IndexedTable | _IndexedGym,
         explorer: BaseExplorer,
         greedy: Callable[[list[float]], int],
         rate: float,

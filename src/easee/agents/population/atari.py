@@ -14,11 +14,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
 from easee._utils.checks import checked_count
-from easee.agents.compat import fit_single_explorer
+from easee.agents.compat import check_scalar, fit_explorer
 from easee.agents.population.atari_program import SIDE, Program, compile_program, pack_update
 from easee.agents.population.base import BasePopulation
 from easee.agents.population.checks import check_network, checked_seeds
@@ -28,15 +30,9 @@ from easee.agents.population.dqn import Learner, Settings, check_settings
 from easee.agents.population.frames import FrameReplay
 from easee.agents.population.networks import NATURE, Network
 from easee.envs.atari import Atari
-from easee.errors import ArgumentError, MissingExtraError
+from easee.errors import ArgumentError
 from easee.explorers.base import BaseExplorer
 from easee.policy import ExplorationPolicy
-
-try:
-    import jax
-    import jax.numpy as jnp
-except ImportError:
-    raise MissingExtraError("jax", "jax") from None
 
 GROUP_SIZE = 4  # most runs of a group by default
 
@@ -77,9 +73,11 @@ class AtariPopulation(BasePopulation):
         groups = checked_count(-(-len(seeds) // GROUP_SIZE) if groups is None else groups, "groups")
         names = Atari(game).action_names
         fitted = [
-            fit_single_explorer(explorer, n_actions=len(names), names=names, seed=seed)
+            fit_explorer(explorer, n_envs=1, n_actions=len(names), names=names, seed=seed)
             for explorer, seed in zip(explorers, seeds, strict=True)
         ]
+        for explorer in fitted:
+            check_scalar(explorer)
         if len({id(explorer) for explorer in fitted}) < len(fitted):
             raise ArgumentError("expected a different explorer for every run, found one twice")
         warn_if_cpu()

@@ -5,7 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from numpy.typing import NDArray
 
 from easee.agents.population import dqn
@@ -13,14 +16,6 @@ from easee.agents.population.devices import check_memory
 from easee.agents.population.dqn import Learner, Settings
 from easee.agents.population.frames import STACK, make_batch, stack_frames
 from easee.agents.population.networks import Network, Params
-from easee.errors import MissingExtraError
-
-try:
-    import jax
-    import jax.numpy as jnp
-    from jax import Array
-except ImportError:
-    raise MissingExtraError("jax", "jax") from None
 
 SIDE = 84  # of a frame
 

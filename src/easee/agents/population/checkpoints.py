@@ -6,15 +6,11 @@ import json
 from pathlib import Path
 from typing import Any, TypeVar
 
+import jax
 import numpy as np
 
 from easee._utils.files import replacing
-from easee.errors import ArgumentError, MissingExtraError
-
-try:
-    import jax
-except ImportError:
-    raise MissingExtraError("jax", "jax") from None
+from easee.errors import ArgumentError
 
 Tree = TypeVar("Tree")
 

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from numpy.typing import NDArray
-
-from easee.errors import MissingExtraError
-
-try:
-    import jax.numpy as jnp
-    from jax import Array
-except ImportError:
-    raise MissingExtraError("jax", "jax") from None
 
 
 class Scores(NamedTuple):

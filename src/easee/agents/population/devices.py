@@ -7,14 +7,11 @@ import math
 from functools import lru_cache
 from typing import Any
 
+import jax
+
 from easee._utils.memory import free_memory
 from easee.agents.population.networks import Network
-from easee.errors import MissingExtraError, PopulationTooLargeError
-
-try:
-    import jax
-except ImportError:
-    raise MissingExtraError("jax", "jax") from None
+from easee.errors import PopulationTooLargeError
 
 WORKING_COPIES = 8  # estimated copies of a batch's activations that an update holds at once
 USABLE = 0.9  # share of the free memory that runs may use

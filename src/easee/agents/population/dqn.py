@@ -12,20 +12,15 @@ from functools import cache
 from numbers import Real
 from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+import optax
+from jax import Array
 
 from easee._utils.checks import checked_count, checked_share
 from easee.agents.population.networks import Network, Params
-from easee.errors import ArgumentError, ArgumentTypeError, MissingExtraError
-
-try:
-    import jax
-    import jax.numpy as jnp
-    import optax
-    from jax import Array
-except ImportError as error:
-    raise MissingExtraError(error.name or "jax", "jax") from None
-
+from easee.errors import ArgumentError, ArgumentTypeError
 
 COUNTS = "steps buffer_size batch_size train_freq gradient_steps target_update_interval".split()
 

@@ -8,17 +8,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from numpy.typing import NDArray
 
 from easee.agents.population.dqn import Batch
-from easee.errors import MissingExtraError
-
-try:
-    import jax.numpy as jnp
-    from jax import Array
-except ImportError:
-    raise MissingExtraError("jax", "jax") from None
 
 STACK = 4  # frames of an observation
 

@@ -11,28 +11,18 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from easee.errors import ArgumentError, MissingExtraError
+import jax
+import jax.numpy as jnp
+from jax import Array
 
-try:
-    import jax
-    import jax.numpy as jnp
-    from jax import Array
-except ImportError:
-    raise MissingExtraError("jax", "jax") from None
+from easee.errors import ArgumentError
 
 Params = list[dict[str, Array]]  # "w" and "b" of each layer
 
 
 @dataclass(frozen=True)
 class Convolution:
-    """A convolutional layer with square kernels.
-
-    Attributes:
-        channels: number of output channels.
-        kernel: side of the kernel.
-        stride: stride in both directions.
-        padding: number of zeros added at each border.
-    """
+    """A convolutional layer: output channels, side of the kernel, stride, zeros at each border."""
 
     channels: int
     kernel: int

@@ -13,7 +13,10 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from easee._utils.checks import checked_count
 from easee.agents.population import dqn
@@ -25,18 +28,10 @@ from easee.agents.population.dqn import Learner, Settings, check_settings
 from easee.agents.population.networks import MLP, Network
 from easee.agents.population.replay import StateReplay
 from easee.envs.jax import World
-from easee.errors import ArgumentError, MissingExtraError
+from easee.errors import ArgumentError
 from easee.explorers import jax as explorers
 from easee.explorers.jax import Tables
 from easee.policy import ExplorationPolicy
-
-try:
-    import jax
-    import jax.numpy as jnp
-    from jax import Array
-except ImportError:
-    raise MissingExtraError("jax", "jax") from None
-
 
 MAX_UNROLLED = 8  # up to this many steps between updates are unrolled instead of compiled as a loop
 

@@ -8,16 +8,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
+from jax import Array
+
 from easee.agents.population.dqn import Batch
 from easee.envs.jax import World
-from easee.errors import MissingExtraError
-
-try:
-    import jax
-    import jax.numpy as jnp
-    from jax import Array
-except ImportError:
-    raise MissingExtraError("jax", "jax") from None
 
 
 class StateReplay(NamedTuple):

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from easee.agents.sb3.mixin import ExplorerMixin
-from easee.errors import MissingExtraError
+import stable_baselines3
 
-try:
-    import stable_baselines3
-except ImportError:
-    raise MissingExtraError("stable-baselines3", "sb3") from None
+from easee.agents.sb3.mixin import ExplorerMixin
 
 
 class DQN(ExplorerMixin, stable_baselines3.DQN):

@@ -7,18 +7,14 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.vec_env import VecEnv
 
 from easee.agents.compat import fit_explorer
 from easee.envs.action_names import read_names
-from easee.errors import ArgumentError, ArgumentTypeError, MissingExtraError
+from easee.errors import ArgumentError, ArgumentTypeError
 from easee.explorers.base import BaseExplorer
 from easee.policy import ExplorationPolicy
-
-try:
-    from stable_baselines3.common.base_class import BaseAlgorithm
-    from stable_baselines3.common.vec_env import VecEnv
-except ImportError:
-    raise MissingExtraError("stable-baselines3", "sb3") from None
 
 EXECUTED = "executed_action"  # entry of `info` with the action that a wrapper really executed
 

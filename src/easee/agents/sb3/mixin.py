@@ -11,26 +11,21 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+import torch
 from numpy.typing import NDArray
+from stable_baselines3.common.buffers import ReplayBuffer
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
+from stable_baselines3.common.type_aliases import RolloutReturn
+from stable_baselines3.common.utils import obs_as_tensor
+from stable_baselines3.common.vec_env import VecEnv
 
 from easee.agents.compat import check_space
 from easee.agents.sb3.fitting import check_env, check_env_count, executed_actions, fit_to_model
 from easee.agents.sb3.saving import get_random_state, resume_explorer, set_random_state
 from easee.agents.sb3.tally import Tally
-from easee.errors import MissingExtraError
 from easee.explorers.base import BaseExplorer
 from easee.policy import ExplorationPolicy
-
-try:
-    import torch
-    from stable_baselines3.common.buffers import ReplayBuffer
-    from stable_baselines3.common.callbacks import BaseCallback
-    from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
-    from stable_baselines3.common.type_aliases import RolloutReturn
-    from stable_baselines3.common.utils import obs_as_tensor
-    from stable_baselines3.common.vec_env import VecEnv
-except ImportError:
-    raise MissingExtraError("stable-baselines3", "sb3") from None
 
 
 class ExplorerMixin(OffPolicyAlgorithm):

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import torch
 from gymnasium import spaces
-
-from easee.errors import MissingExtraError
-
-try:
-    import torch
-    from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
-    from torch import nn
-except ImportError:
-    raise MissingExtraError("stable-baselines3", "sb3") from None
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+from torch import nn
 
 
 class CatcherCnn(BaseFeaturesExtractor):

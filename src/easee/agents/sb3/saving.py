@@ -6,14 +6,10 @@ import random
 from typing import Any
 
 import numpy as np
+import torch
 
-from easee.errors import ArgumentError, MissingExtraError
+from easee.errors import ArgumentError
 from easee.explorers.base import BaseExplorer
-
-try:
-    import torch
-except ImportError:
-    raise MissingExtraError("stable-baselines3", "sb3") from None
 
 
 def resume_explorer(explorer: BaseExplorer, saved: BaseExplorer) -> None:

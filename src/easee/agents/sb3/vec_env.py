@@ -8,13 +8,9 @@ from typing import Any
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
+from stable_baselines3.common.vec_env import VecEnv
 
-from easee.errors import ArgumentError, MissingExtraError
-
-try:
-    from stable_baselines3.common.vec_env import VecEnv
-except ImportError:
-    raise MissingExtraError("stable-baselines3", "sb3") from None
+from easee.errors import ArgumentError
 
 
 class VectorAdapter(VecEnv):
@@ -121,10 +117,6 @@ class VectorAdapter(VecEnv):
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
         """Return False for each index: wrappers inside a vector environment are not visible."""
         return [False] * len(list(self._get_indices(indices)))
-
-    def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Set the seeds of the next reset."""
-        return super().seed(seed)
 
 
 def _info_of_env(info: dict[str, Any], env: int) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from easee._utils.checks import checked_count
 from easee.agents.compat import check_scalar, fit_explorer
 from easee.agents.population.atari_program import SIDE, Program, compile_program, pack_update
 from easee.agents.population.base import BasePopulation
-from easee.agents.population.checks import check_network, checked_seeds
+from easee.agents.population.checks import check_static, checked_seeds
 from easee.agents.population.curves import Curves
 from easee.agents.population.devices import warn_if_cpu
 from easee.agents.population.dqn import Learner, Settings, check_settings
@@ -67,7 +67,7 @@ class AtariPopulation(BasePopulation):
         groups: int | None = None,
     ) -> None:
         check_settings(settings)
-        check_network(network)
+        check_static(network, "a Network", "init")
         seeds = checked_seeds(seeds, explorers)
         bins = checked_count(bins, "bins")
         groups = checked_count(-(-len(seeds) // GROUP_SIZE) if groups is None else groups, "groups")

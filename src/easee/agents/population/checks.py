@@ -37,29 +37,16 @@ def _checked_seed(seed: Any) -> int:
     return number
 
 
-def check_world(world: Any) -> None:
-    """Check that a world has the methods of `easee.envs.jax.World` and is hashable."""
-    if isinstance(world, type) or not hasattr(world, "restart"):
-        raise ArgumentTypeError(
-            f"expected a world of easee.envs.jax, or one with its methods, found {world!r}"
-        )
-    _check_hashable(world, "the world")
-
-
-def check_network(network: Any) -> None:
-    """Check that a network has the methods of `networks.Network` and is hashable."""
-    if isinstance(network, type) or not hasattr(network, "init"):
-        raise ArgumentTypeError(f"expected a Network, found {network!r}")
-    _check_hashable(network, "the network")
-
-
-def _check_hashable(value: Any, name: str) -> None:
-    """Check that a value can be a static argument of a compiled function."""
+def check_static(value: Any, expected: str, method: str) -> None:
+    """Check that a world or a network has a method and can be static in a compiled function."""
+    if isinstance(value, type) or not hasattr(value, method):
+        raise ArgumentTypeError(f"expected {expected}, found {value!r}")
     try:
         hash(value)
     except TypeError:
         raise ArgumentTypeError(
-            f"expected {name} to be hashable, e.g. a frozen dataclass of tuples, found {value!r}"
+            f"expected {expected} that is hashable, e.g. a frozen dataclass of tuples, "
+            f"found {value!r}"
         ) from None
 
 

@@ -21,7 +21,7 @@ from jax import Array
 from easee._utils.checks import checked_count
 from easee.agents.population import dqn
 from easee.agents.population.base import BasePopulation
-from easee.agents.population.checks import check_network, check_world, checked_seeds, fit_tables
+from easee.agents.population.checks import check_static, checked_seeds, fit_tables
 from easee.agents.population.curves import Curves, Scores
 from easee.agents.population.devices import check_memory, warn_if_cpu
 from easee.agents.population.dqn import Learner, Settings, check_settings
@@ -79,9 +79,9 @@ class Population(BasePopulation):
         network: Network = MLP,
         bins: int = 50,
     ) -> None:
-        check_world(world)
+        check_static(world, "a world like those of easee.envs.jax", "restart")
         check_settings(settings)
-        check_network(network)
+        check_static(network, "a Network", "init")
         seeds = checked_seeds(seeds, tables)
         fitted = [fit_tables(explorer, world) for explorer in tables]
         bins = checked_count(bins, "bins")

@@ -1,9 +1,9 @@
-"""The paper's Algorithm 1, plainly: the yardstick for building graphs.
+"""A direct implementation of the paper's Algorithm 1: the baseline for building graphs.
 
-Every node stores the partial words of the prior that lead to it, each with the node where it
-began. Expanding a node by an action looks whether one of these becomes a whole side of a relation;
-if the other side can be traced from the same beginning, the two meet. What it does not see at that
-moment it never merges, so it may keep equivalent words apart.
+Every node stores the prefixes of relation sides that lead to it, each with the node where it
+started. Expanding a node by an action checks whether one of these becomes a complete side of a
+relation; if the other side can be traced from the same start, both lead to the same node. Words
+that are not merged at that moment never are, so equivalent words may stay separate.
 """
 
 from __future__ import annotations

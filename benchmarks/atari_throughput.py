@@ -1,11 +1,11 @@
-"""Agent steps per second of DQN on Atari games, many runs beside each other, and where time goes.
+"""Agent steps per second of DQN on Atari games with many parallel runs, and their parts.
 
     python -m benchmarks.atari_throughput [--game freeway] [--runs 5 10 15] [--groups 1 2 4]
 
-Runs are measured in the phase of training with updates, after warming up, for every number of runs
-and of groups into which they are cut. Emulation alone is the same games with random actions. Parts
-are means of a group's step: how long it waits for its games, how long it takes to hand work to the
-device, and the rest, which is waiting for the device and what the host does.
+Runs are measured in the phase of training with updates, after warm-up, for every number of runs and
+of groups into which they are divided. Emulation alone is the same games with random actions. Parts
+are means over a group's steps: the time spent in the games, in dispatching work to the device, and
+the rest, which is waiting for the device and work on the host.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ COLUMNS = ("runs", "groups", "steps/s", "games alone", "ms a step", "games", "ca
 
 
 def emulation(game: str, runs: int, steps: int) -> float:
-    """Return the steps per second of games with random actions, a thread each."""
+    """Return the steps per second of games with random actions, one thread per game."""
     env = Atari(game, runs, threads=runs)
     env.reset(seed=0)
     actions = np.random.default_rng(0).integers(len(env.action_names), size=(steps, runs))
     began = time.perf_counter()
-    for now in actions:
-        env.step(now)
+    for step_actions in actions:
+        env.step(step_actions)
     return steps * runs / (time.perf_counter() - began)
 
 
 def timed(owner: Any, name: str, spent: dict[str, float], part: str) -> None:
-    """Let a method count the seconds that are spent in it."""
+    """Replace a method by one that adds the seconds spent in it to `spent[part]`."""
     method = getattr(owner, name)
 
     def counted(*args: Any) -> Any:
@@ -54,7 +54,7 @@ def timed(owner: Any, name: str, spent: dict[str, float], part: str) -> None:
 
 
 def learning(game: str, runs: int, groups: int, steps: int) -> tuple[float, dict[str, float]]:
-    """Return the seconds of a step of all runs, and the parts of it in a group."""
+    """Return the seconds per step of all runs, and of its parts per group."""
     task = TASKS[game]
     settings = Settings(STEPS, **(hyperparameters(task, STEPS) | {"learning_starts": 100}))
     policy = policy_of(task.prior, task.depth)
@@ -63,7 +63,7 @@ def learning(game: str, runs: int, groups: int, steps: int) -> tuple[float, dict
     spent = {"games": 0.0, "calls": 0.0}
     for group in population.groups:
         timed(group.env, "step", spent, "games")
-    program = population.groups[0].program  # which all groups share, and later populations too
+    program = population.groups[0].program  # shared by all groups and by later populations
     before = program.act, program.learn_and_act
     timed(program, "act", spent, "calls")
     timed(program, "learn_and_act", spent, "calls")
@@ -75,7 +75,7 @@ def learning(game: str, runs: int, groups: int, steps: int) -> tuple[float, dict
 
 
 def main() -> None:
-    """Measure, and print a table."""
+    """Run the measurements and print a table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--game", choices=GAMES, default="freeway")
     parser.add_argument("--runs", type=int, nargs="+", default=[5, 10, 15])

@@ -1,4 +1,4 @@
-"""The graphs that are measured: families of priors, each at several depths."""
+"""The benchmark graphs: families of priors, each at several depths."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ class Case:
     """One row of the table.
 
     Attributes:
-        family: its name in the table.
-        depth: how deep.
-        target: the duality gap it must reach.
+        family: name in the table.
+        depth: depth of the graph.
+        target: duality gap that must be reached.
     """
 
     family: str

@@ -1,4 +1,4 @@
-"""Timing one thing at a time, in a process of its own where it might not come back."""
+"""Time measurements, in separate processes with limits on time and memory."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from benchmarks import algorithm1
 from benchmarks.cases import Case
 from easee.words.presentation import rules_of
 
-ENOUGH = 0.5  # seconds: repeat what is quicker, and take the best
+ENOUGH = 0.5  # seconds: shorter work is repeated, and the best time is reported
 
 
 def best_time(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the shortest time of a few repetitions, and the last result."""
+    """Return the shortest time of up to ten repetitions, and the last result."""
     best, spent, result = float("inf"), 0.0, None
     for _ in range(10):
         began = time.perf_counter()
@@ -49,10 +49,10 @@ def ours(case: Case) -> dict[str, Any]:
 
 
 def _unroll_anew(omega: easee.Equivalences, depth: int) -> easee.LocalGraph:
-    """Unroll without what an earlier call remembers: completion is part of the time."""
+    """Unroll without cached completions, so that completion is part of the time."""
     rules_of.cache_clear()
     graph = easee.unroll(omega, depth)
-    assert graph.forward.shape and graph.ends.shape  # computed on first use: part of the build
+    assert graph.forward.shape and graph.ends.shape  # cached properties, part of the build
     return graph
 
 
@@ -63,11 +63,11 @@ def paper_build(case: Case) -> dict[str, Any]:
 
 
 def paper_balance(case: Case) -> dict[str, Any]:
-    """Measure CVXPY with Clarabel on our graph, and its policy by our certificate."""
+    """Measure CVXPY with Clarabel on our graph, and the duality gap of its policy."""
     from benchmarks import paper_solver
 
     graph = easee.unroll(case.prior, case.depth)
-    paper_solver.balance(easee.unroll(case.prior, 1))  # load everything first
+    paper_solver.balance(easee.unroll(case.prior, 1))  # load all modules first
     seconds, (table, status) = best_time(lambda: paper_solver.balance(graph))
     return {"cvxpy_s": seconds, "cvxpy_gap": easee.duality_gap(graph, table), "cvxpy": status}
 
@@ -75,7 +75,7 @@ def paper_balance(case: Case) -> dict[str, Any]:
 def apart(
     work: Callable[[Case], dict[str, Any]], case: Case, *, limit: float, gigabytes: float
 ) -> dict[str, Any] | str:
-    """Run work in its own process; return its result, or why there is none."""
+    """Run work in its own process; return its result, or the reason why it failed."""
     receiver, sender = mp.Pipe(duplex=False)
     process = mp.get_context("spawn").Process(target=_run, args=(work, case, gigabytes, sender))
     process.start()

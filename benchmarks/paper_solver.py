@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from easee.flow.objective import node_weights
+from easee.flow.objective import NodeEntropy, make_objective
 from easee.graph import LocalGraph
 
 
 def balance(graph: LocalGraph) -> tuple[NDArray[np.float64], str]:
-    """Return the probabilities (n, k) of its optimal flow, and the status it reports."""
+    """Return the probabilities (n, k) of the optimal flow, and the solver's status."""
     tails, actions = np.nonzero(graph.forward)
     heads = graph.successors[tails, actions]
     edges = np.arange(len(tails))
@@ -24,11 +24,13 @@ def balance(graph: LocalGraph) -> tuple[NDArray[np.float64], str]:
     inner = np.flatnonzero(~graph.ends)
     flow = cp.Variable(len(tails), nonneg=True)
     visits = into @ flow
-    objective = cp.Maximize(node_weights(graph)[1:] @ cp.entr(visits))
+    weighted = make_objective(graph)
+    assert isinstance(weighted, NodeEntropy)
+    objective = cp.Maximize(weighted.omega[1:] @ cp.entr(visits))
     constraints = [out[:1] @ flow == 1, out[inner[1:]] @ flow == visits[inner[1:] - 1]]
     problem = cp.Problem(objective, constraints)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # "solution may be inaccurate": the status says it
+        warnings.simplefilter("ignore")  # "solution may be inaccurate", which the status shows too
         problem.solve(solver=cp.CLARABEL)
     if flow.value is None:
         raise RuntimeError(f"Clarabel: {problem.status}")
@@ -41,7 +43,7 @@ def _as_policy(
     actions: NDArray[np.int64],
     flow: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Turn an almost feasible flow into a policy: no negative flow, rows that sum to 1."""
+    """Return a policy for an almost feasible flow: no negative flows, rows that sum to 1."""
     table = np.zeros(graph.successors.shape)
     table[tails, actions] = np.maximum(flow, 1e-300)
     total = table.sum(axis=1, keepdims=True)

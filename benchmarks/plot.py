@@ -1,4 +1,4 @@
-"""The cost of every step against the size of the graph, on logarithmic axes."""
+"""Plot of the cost of every step by the size of the graph, on logarithmic axes."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def plot_costs(rows: list[dict[str, Any]], path: Path) -> None:
 
 
 def _legend(grid: Any) -> tuple[list[Any], list[str]]:
-    """Collect each label once, wherever it occurs."""
-    found: dict[str, Any] = {}
+    """Return one handle per label, and the labels."""
+    handles: dict[str, Any] = {}
     for axes in grid.flat:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
-    return list(found.values()), list(found)
+            handles.setdefault(label, handle)
+    return list(handles.values()), list(handles)

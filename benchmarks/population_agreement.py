@@ -1,11 +1,11 @@
-"""Is a run of the population a run of Stable-Baselines3's DQN? Both learn a small task many times.
+"""Comparison of the population with Stable-Baselines3's DQN on a small task, over many seeds.
 
     python -m benchmarks.population_agreement [--seeds 40] [--jobs 2]
 
-The task is a small Catcher, of which 6,000 steps learn about half, so that differences would show.
-Of each seed the mean reward of the first and of the second half of training are compared: means
-with 95% intervals, the interval of their difference (Welch), and the two-sample Kolmogorov-Smirnov
-test. The explorers are uniform, which is Stable-Baselines3's own DQN, and EASEE.
+The task is a small Catcher that 6,000 steps learn about half, so that differences would show. The
+mean rewards of the first and of the second half of training are compared over seeds: means with 95%
+intervals, the interval of their difference (Welch), and the two-sample Kolmogorov-Smirnov test. The
+explorers are uniform, which is Stable-Baselines3's own DQN, and EASEE.
 """
 
 from __future__ import annotations
@@ -62,14 +62,14 @@ def one_of_theirs(arm: str, seed: int) -> list[float]:
 
 
 def theirs(arm: str, seeds: int, jobs: int) -> Halves:
-    """Return what Stable-Baselines3 does with so many seeds."""
+    """Return the mean rewards of Stable-Baselines3 for a number of seeds."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context) as pool:
         return np.array(list(pool.map(one_of_theirs, [arm] * seeds, range(seeds))))
 
 
 def ours(arm: str, seeds: int) -> Halves:
-    """Return what the population does with so many seeds."""
+    """Return the mean rewards of the population for a number of seeds."""
     from easee.agents.population import Population, Settings
     from easee.envs.jax import Catcher
     from easee.explorers import jax as explorers
@@ -83,7 +83,7 @@ def ours(arm: str, seeds: int) -> Halves:
 
 
 def main() -> None:
-    """Measure, and print a table."""
+    """Run the measurements and print a table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=40)
     parser.add_argument("--jobs", type=int, default=2)

@@ -1,12 +1,12 @@
-"""Agent steps per second of the population against the number of seeds, and against SB3's DQN.
+"""Agent steps per second of the population by number of seeds, compared with SB3's DQN.
 
     python -m benchmarks.population_throughput [--seeds 1 8 40 160]
 
-The task is Catcher with the paper's hyperparameters, in the phase of training with updates. All is
-measured in one process, one after the other, after warming up. The parts of a step are timed alone,
-so they do not quite add up. The floor is what a step costs if the device does nothing but the
-network's products at the rate of a large one, or nothing but read and write, each once, the weights
-and what the layers compute.
+The task is Catcher with the paper's hyperparameters, in the phase of training with updates. All
+measurements are made one after the other in one process, after warm-up. The parts of a step are
+timed separately, so their sum differs from the whole. The floor is the time of a step if the device
+only computes the network's products, at the rate of a large product, or only reads and writes the
+weights and layer outputs once.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SETTINGS = Settings(300_000, **(hyperparameters(CATCHER, 300_000) | {"learning_s
 
 
 def seconds(work: Callable[[int], Any], least: float = 1.0) -> float:
-    """Return what one repetition takes, of a function that does so many."""
+    """Return the seconds per repetition of a function that takes the number of repetitions."""
     count = 8
     wait(work(count))
     while True:
@@ -47,7 +47,7 @@ def seconds(work: Callable[[int], Any], least: float = 1.0) -> float:
 
 
 def make(seeds: int, settings: Settings = SETTINGS) -> Population:
-    """Return a population of three arms in turn."""
+    """Return a population that alternates three explorers."""
     kinds = [
         explorers.uniform(2),
         explorers.from_policy(policy_of(CATCHER.prior, CATCHER.depth)),
@@ -59,17 +59,17 @@ def make(seeds: int, settings: Settings = SETTINGS) -> Population:
 
 
 def whole(population: Population) -> float:
-    """Return the seconds of a step of all seeds, a fourth of an update included."""
+    """Return the seconds per step of all seeds, including a fourth of an update."""
 
     def work(blocks: int) -> Any:
-        population.steps = 1000 * SETTINGS.train_freq  # in the middle of training
+        population.steps = 1000 * SETTINGS.train_freq  # always measure the middle of training
         return population.advance(blocks * SETTINGS.train_freq)
 
     return seconds(work) / SETTINGS.train_freq
 
 
 def parts(population: Population) -> dict[str, float]:
-    """Return the seconds that parts take in a step of all seeds."""
+    """Return the seconds per step of all seeds that each part takes."""
     runs, keys = population.runs, population.keys
 
     def update(run: Any, key: Any, i: Any) -> Any:
@@ -85,9 +85,9 @@ def parts(population: Population) -> dict[str, float]:
         over = jax.vmap(part, (0, 0, None))
         loop = jax.jit(
             lambda n: (
-                jax.lax.fori_loop(0, n, lambda i, now: over(now, keys, i), runs).state
+                jax.lax.fori_loop(0, n, lambda i, state: over(state, keys, i), runs).state
                 if part is act
-                else jax.lax.fori_loop(0, n, lambda i, now: over(now, keys, i), runs).learner
+                else jax.lax.fori_loop(0, n, lambda i, state: over(state, keys, i), runs).learner
             )
         )
         return lambda n: loop(n)
@@ -99,7 +99,7 @@ def parts(population: Population) -> dict[str, float]:
 
 
 def rates() -> tuple[float, float]:
-    """Return what the device does at its best: operations of a product, and bytes, a second."""
+    """Return the peak rates of the device: operations of a product and bytes moved per second."""
     size = 8192 if jax.default_backend() != "cpu" else 1024
     a = jax.random.normal(jax.random.key(0), (size, size))
     product = jax.jit(lambda n: jax.lax.fori_loop(0, n, lambda i, x: (x @ a) / size, a))
@@ -108,15 +108,17 @@ def rates() -> tuple[float, float]:
 
 
 def floor(seeds: int, operations: float, bytes_moved: float) -> tuple[float, float]:
-    """Return the least seconds of a step: by the products, and by what must be moved."""
+    """Return lower bounds on the seconds per step: for the products, and for memory traffic."""
     params = jax.eval_shape(lambda: NETWORK.init(jax.random.key(0), WORLD.observation_shape, 2))
     weights = sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(params))
     forward = 2 * _multiplications()
     numbers = _outputs()
     every, batch = SETTINGS.train_freq, SETTINGS.batch_size
-    # An update: forward with both networks, backward twice that; an action: forward.
+    # An update is a forward pass with both networks and a backward pass, which costs two more; an
+    # action is one forward pass.
     work = forward + 4 * forward * batch / every
-    # Adam reads weights, target and two means and writes three; layers write and are read.
+    # Adam reads weights, target and two moments and writes three; layer outputs are written and
+    # read.
     moved = 4 * (weights + 2 * numbers + (7 * weights + 8 * numbers * batch) / every)
     return seeds * work / operations, seeds * moved / bytes_moved
 
@@ -141,9 +143,9 @@ def _outputs() -> int:
 
 
 def sb3(steps: int = 1000, times: int = 3) -> float:
-    """Return the steps per second of Stable-Baselines3's DQN, on the same device if it can.
+    """Return the steps per second of Stable-Baselines3's DQN, on the GPU if there is one.
 
-    Of several stretches the fastest counts: what else the machine does is not its fault.
+    The fastest of several runs counts, because other processes may slow some of them down.
     """
     import torch
 
@@ -164,7 +166,7 @@ def sb3(steps: int = 1000, times: int = 3) -> float:
 
 
 def main() -> None:
-    """Measure, and print a table."""
+    """Run the measurements and print a table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 8, 40, 160])
     chosen = parser.parse_args().seeds
@@ -181,8 +183,8 @@ def main() -> None:
     for count in chosen:
         population = make(count)
         took = whole(population)
-        found = parts(population)
-        update, action = found["sampling and update"], found["greedy action"]
+        part_seconds = parts(population)
+        update, action = part_seconds["sampling and update"], part_seconds["greedy action"]
         products, moves = floor(count, operations, bytes_moved)
         cells = [took, update, action, max(took - update - action, 0.0), max(products, moves)]
         micro = [f"{1e6 * value:,.1f}" for value in cells]

@@ -1,4 +1,4 @@
-"""Measure everything in one run: `python -m benchmarks.run [--quick] [--out FOLDER]`.
+"""Run all measurements: `python -m benchmarks.run [--quick] [--out FOLDER]`.
 
 Prints the table and writes `table.json`, `table.md` and `cost.png`.
 """
@@ -42,9 +42,9 @@ COLUMNS = {
 
 
 def main(
-    out: Annotated[Path, typer.Option(help="Where to write.")] = Path("benchmarks/results"),
+    out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("benchmarks/results"),
     quick: Annotated[bool, typer.Option("--quick", help="Only graphs below 10,000 nodes.")] = False,
-    limit: Annotated[float, typer.Option(help="Seconds that each yardstick may take.")] = 120.0,
+    limit: Annotated[float, typer.Option(help="Time limit of each baseline, in seconds.")] = 120.0,
 ) -> None:
     """Run the benchmark."""
     rows = []
@@ -67,7 +67,7 @@ def main(
 
 
 def _row(case: Case, limit: float, most_nodes: int | None) -> dict[str, Any] | None:
-    """Measure one graph all three ways; None if it has too many nodes."""
+    """Measure one graph with all three methods; None if it has too many nodes."""
     row: dict[str, Any] = {"family": case.family, "depth": case.depth, "target": case.target}
     for work in (measure.ours, measure.paper_build, measure.paper_balance):
         result = measure.apart(work, case, limit=limit, gigabytes=16.0)
@@ -139,14 +139,14 @@ def _time(seconds: float) -> str:
 
 
 def _show(report: dict[str, Any]) -> None:
-    table = Table(title="cost and accuracy, ours and the paper's way")
+    table = Table(title="cost and accuracy: ours and the paper's")
     for name, side in COLUMNS.items():
         table.add_column(name, justify="right" if side == "right" else "left", no_wrap=True)
     for row in report["rows"]:
         table.add_row(*_cells(row))
     wide = console if console.width >= 150 else Console(width=150)
     wide.print(table)
-    wide.print("* bounded closure: completion does not end for this prior")
+    wide.print("* bounded closure: completion does not terminate for this prior")
     for name, value in (report["summary"] | report["sampling_ns"]).items():
         unit = " ns per environment and step" if name in report["sampling_ns"] else ""
         shown = f"{value:.1f}" if isinstance(value, float) else str(value)

@@ -1,4 +1,4 @@
-"""What a step costs an agent: `Explorer.choose` and `step` against what it would do anyway."""
+"""The time of `Explorer.choose` and `step` per step, against plain epsilon-greedy."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def per_call(work: Callable[[], Any], calls: int, rounds: int = 7) -> float:
     """Return the shortest mean time of a call over several rounds, in seconds."""
     best = float("inf")
     for _ in range(rounds):
-        began = time.perf_counter()
+        start = time.perf_counter()
         for _ in range(calls):
             work()
-        best = min(best, (time.perf_counter() - began) / calls)
+        best = min(best, (time.perf_counter() - start) / calls)
     return best
 
 
@@ -49,7 +49,7 @@ def _many(policy: easee.ExplorationPolicy, n: int) -> float:
 
 
 def _walkers(policy: easee.ExplorationPolicy, n: int) -> float:
-    """What a step of a walker costs in the coverage studies: exploring, moving, counting."""
+    """Return the time of a walker's step in the coverage studies: exploring, moving, counting."""
     explorer = easee.Explorer(policy, n, seed=0)
 
     def episode() -> None:
@@ -69,7 +69,7 @@ def _one(policy: easee.ExplorationPolicy) -> float:
 
 
 def _discrete() -> float:
-    """What epsilon-greedy does without EASEE: flip a coin, sample the space."""
+    """Return the time of epsilon-greedy without EASEE: draw a coin, sample the space."""
     space = gym.spaces.Discrete(4, seed=0)
     rng = np.random.default_rng(0)
 

@@ -1,9 +1,9 @@
-"""Your own environment and your own prior: a crane that moves, grabs and lets go.
+"""A custom environment with a custom prior: a crane that carries a crate.
 
 python examples/custom_env.py
 
-The environment names its actions, and the prior uses the same names in the same order. The table of
-Q-learning shows what it is good for: the crate must be carried to the other end.
+The environment names its actions, and the prior uses the same names in the same order. Prints how
+often tabular Q-learning delivers the crate with uniform exploration and with EASEE.
 """
 
 import gymnasium as gym
@@ -25,13 +25,13 @@ class Crane(gym.Env):
         self.action_space = spaces.Discrete(len(self.action_names))
 
     def reset(self, *, seed=None, options=None):
-        """Put the crane in the middle and the crate at the left end."""
+        """Place the crane in the middle and the crate at the left end."""
         super().reset(seed=seed)
         self.crane, self.crate, self.holds = self.length // 2, 0, False
         return self._observation(), {}
 
     def step(self, action):
-        """Do what the action's name says."""
+        """Move the crane, grab the crate or drop it."""
         name = self.action_names[action]
         if name in ("left", "right"):
             self.crane += 1 if name == "right" else -1
@@ -61,5 +61,5 @@ for name, explorer in {
     "uniform": easee.UniformExplorer(4, seed=0),
     "EASEE": easee.Explorer(policy, seed=0),
 }.items():
-    learned = learn(env, explorer, episodes=200, seed=0)
-    print(f"{name}: the crate arrived in {learned.rewards.mean():.0%} of 200 episodes")
+    result = learn(env, explorer, episodes=200, seed=0)
+    print(f"{name}: the crate arrived in {result.rewards.mean():.0%} of 200 episodes")

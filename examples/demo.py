@@ -1,4 +1,4 @@
-"""The main job in one go: compile a prior, look at its certificate, explore with it.
+"""A tour: compile a prior, print its certificate, and explore with it.
 
 python examples/demo.py [FOLDER]
 """
@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 import easee
-from easee.cli import layer_table, summary_table
+from easee.cli.compile import layer_table, summary_table
 from easee.experiments.harness.runner import run_missing
 from easee.experiments.registry import FIGURES
 
@@ -21,19 +21,19 @@ SEEDS = 3
 console = Console()
 
 
-def compile_with_report(omega: easee.Equivalences, depth: int) -> None:
-    """Compile a prior and print what came out."""
-    began = time.perf_counter()
-    graph = easee.unroll(omega, depth)
-    built = time.perf_counter()
+def compile_with_report(prior: easee.Equivalences, depth: int) -> None:
+    """Compile a prior and print its layers and its certificate."""
+    start = time.perf_counter()
+    graph = easee.unroll(prior, depth)
+    unrolled = time.perf_counter()
     policy = easee.balance(graph)
-    done = time.perf_counter()
+    balanced = time.perf_counter()
     console.print(layer_table(policy))
-    console.print(summary_table(policy, built - began, done - built))
+    console.print(summary_table(policy, unrolled - start, balanced - unrolled))
 
 
 def show(name: str, folder: Path, seeds: int) -> None:
-    """Run a figure with a few seeds, print its table and draw its picture."""
+    """Run a figure with a few seeds, print its table and save its plot."""
     figure = FIGURES[name]
     rows = run_missing(figure, folder / name, seeds=seeds, jobs=2, force=True, console=console)
     header, *lines = figure.table(rows)
@@ -44,15 +44,15 @@ def show(name: str, folder: Path, seeds: int) -> None:
         table.add_row(*line)
     console.print(table)
     for path in figure.plot(rows, folder / name):
-        console.print(f"picture saved to {path}", highlight=False)
+        console.print(f"plot saved to {path}", highlight=False)
 
 
 def main(folder: str = "demo") -> None:
     """Run the demo."""
-    omega = easee.priors.get("cardinal-grid")
+    prior = easee.priors.get("cardinal-grid")
     console.print("[bold]The prior[/]: moves commute, and opposite moves undo each other")
-    console.print(str(omega), highlight=False)
-    compile_with_report(omega, 6)
+    console.print(str(prior), highlight=False)
+    compile_with_report(prior, 6)
     show("fig3", Path(folder), SEEDS)
     show("heatmap", Path(folder), 1)
 

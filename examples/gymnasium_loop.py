@@ -1,4 +1,4 @@
-"""A plain Gymnasium loop: explore a grid for ten episodes, with EASEE and without.
+"""A plain Gymnasium loop: explore a grid for ten episodes, uniformly and with EASEE.
 
 python examples/gymnasium_loop.py
 """
@@ -16,7 +16,7 @@ explorers = {
 
 for name, explorer in explorers.items():
     env = gym.make("easee/RotationGrid-v0")
-    seen = set()
+    visited = set()
     for _ in range(10):
         env.reset()
         done = False
@@ -24,6 +24,6 @@ for name, explorer in explorers.items():
             actions = explorer.sample()
             observation, reward, terminated, truncated, info = env.step(actions[0])
             done = terminated or truncated
-            explorer.step(actions, done)  # the node follows, and starts again with the episode
-            seen.add(tuple(observation.tolist()))
-    print(f"{name}: {len(seen)} states seen in 10 episodes")
+            explorer.step(actions, done)  # moves the node, and restarts it with the episode
+            visited.add(tuple(observation.tolist()))
+    print(f"{name}: {len(visited)} states visited in 10 episodes")

@@ -1,8 +1,8 @@
-"""EASEE inside a JAX program: a thousand walkers, one scan, no Python in the loop.
+"""EASEE inside a JAX program: a thousand walkers in one compiled scan.
 
 python examples/jax_scan.py
 
-Prints how many cells of a grid are seen with uniform actions and with EASEE.
+Prints how many cells of a grid are visited with uniform actions and with EASEE.
 """
 
 import jax
@@ -18,7 +18,7 @@ world = CardinalGrid(100)
 
 @jax.jit
 def walk(tables, key):
-    """Return where all walkers are after each step, (steps, walkers, 2)."""
+    """Return the places of all walkers after each step, (steps, walkers, 2)."""
 
     def step(carry, key):
         explorer, states = carry
@@ -26,10 +26,10 @@ def walk(tables, key):
         states, *_ = jax.vmap(world.step)(states, actions)
         return (explorers.step(tables, explorer, actions), states), states.place
 
-    begin, steps = jax.random.split(key)
-    starts = jax.vmap(world.reset)(jax.random.split(begin, WALKERS))
-    first = explorers.init(WALKERS), starts
-    return jax.lax.scan(step, first, jax.random.split(steps, STEPS))[1]
+    reset_key, step_key = jax.random.split(key)
+    states = jax.vmap(world.reset)(jax.random.split(reset_key, WALKERS))
+    start = explorers.init(WALKERS), states
+    return jax.lax.scan(step, start, jax.random.split(step_key, STEPS))[1]
 
 
 for name, tables in {
@@ -37,4 +37,4 @@ for name, tables in {
     "EASEE, depth 50": explorers.from_policy(easee.compile(easee.priors.cardinal_grid(), depth=50)),
 }.items():
     places = walk(tables, jax.random.key(0)).reshape(-1, 2)
-    print(f"{name}: {len(jnp.unique(places, axis=0)):,} of 10,000 cells seen")
+    print(f"{name}: {len(jnp.unique(places, axis=0)):,} of 10,000 cells visited")

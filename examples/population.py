@@ -1,8 +1,8 @@
-"""Many seeds of DQN at once: two ways to explore, ten seeds each, as one program.
+"""DQN with many seeds at once: two explorers, ten seeds each, in one compiled program.
 
 python examples/population.py [STEPS]
 
-On a GPU the number of seeds hardly matters; a processor takes some twenty seconds.
+Takes about twenty seconds on a CPU. On a GPU the time hardly depends on the number of seeds.
 """
 
 import sys

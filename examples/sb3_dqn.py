@@ -1,4 +1,4 @@
-"""Stable-Baselines3 in ten lines: change one import and one argument.
+"""DQN of Stable-Baselines3: change one import and add one argument.
 
 python examples/sb3_dqn.py [STEPS]
 """

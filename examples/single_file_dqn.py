@@ -1,8 +1,8 @@
-"""A DQN in one file, with the explorer where the random action was.
+"""DQN in a single file, with an explorer instead of random actions.
 
 python examples/single_file_dqn.py [STEPS]
 
-Everything is in sight: network, replay buffer, loop. Three lines are EASEE's, marked below.
+Network, replay buffer and training loop are written out. The three lines for EASEE are marked.
 """
 
 import sys
@@ -26,12 +26,12 @@ LEARNING_RATE, DISCOUNT, TARGET_EVERY = 1e-3, 0.99, 500
 
 
 def features(observations):
-    """Return images as rows of floats."""
+    """Return flattened images, scaled to [0, 1]."""
     return torch.as_tensor(observations.reshape(len(observations), -1), dtype=torch.float32) / 255
 
 
 def make_network():
-    """Return a small network from an image to the values of the actions."""
+    """Return a small network from an image to action values."""
     layers = nn.Linear(WIDTH * HEIGHT, 128), nn.ReLU(), nn.Linear(128, 64), nn.ReLU()
     return nn.Sequential(*layers, nn.Linear(64, 2))
 
@@ -62,25 +62,24 @@ for step in range(0, STEPS, N_ENVS):
     with torch.no_grad():
         greedy = network(features(observations)).argmax(dim=1).numpy()
     actions = explorer.choose(greedy, 1.0 if step < WARM_UP else epsilon)  # EASEE
-    following, rewards, terminated, truncated, infos = envs.step(actions)
+    next_observations, rewards, terminated, truncated, infos = envs.step(actions)
     dones = terminated | truncated
     explorer.step(actions, dones)  # EASEE
     recent.extend(rewards[dones])
 
-    last = np.where(dones)[0]
-    arrived = following.copy()
-    for i in last:
-        arrived[i] = infos["final_obs"][i]
-    buffer.extend(zip(observations, actions, rewards, arrived, terminated, strict=True))
-    observations = following
+    final = next_observations.copy()  # those of ended episodes are in infos
+    for i in np.flatnonzero(dones):
+        final[i] = infos["final_obs"][i]
+    buffer.extend(zip(observations, actions, rewards, final, terminated, strict=True))
+    observations = next_observations
 
     if step >= WARM_UP:
-        chosen = [buffer[i] for i in rng.integers(len(buffer), size=BATCH)]
-        before, taken, reward, after, ended = (np.array(part) for part in zip(*chosen, strict=True))
+        batch = [buffer[i] for i in rng.integers(len(buffer), size=BATCH)]
+        obs, action, reward, next_obs, ended = map(np.array, zip(*batch, strict=True))
         with torch.no_grad():
-            future = target(features(after)).max(dim=1).values
-            goal = torch.as_tensor(reward) + DISCOUNT * torch.as_tensor(~ended) * future
-        value = network(features(before)).gather(1, torch.as_tensor(taken)[:, None])[:, 0]
+            next_value = target(features(next_obs)).max(dim=1).values
+            goal = torch.as_tensor(reward) + DISCOUNT * torch.as_tensor(~ended) * next_value
+        value = network(features(obs)).gather(1, torch.as_tensor(action)[:, None])[:, 0]
         loss = nn.functional.smooth_l1_loss(value, goal.float())
         optimizer.zero_grad()
         loss.backward()

@@ -1,10 +1,10 @@
-"""The stochastic case: on a slippery grid, visit the cells evenly instead of the words.
+"""The stochastic case: visit the cells of a slippery grid evenly, not the nodes of the graph.
 
 python examples/slippery.py
 
-A move goes astray with probability `slip`. Compared are the ordinary policy, which visits the nodes
-of the graph evenly, and the one that knows where each node may end up, by the entropy of where the
-agent is.
+A move goes in a random direction with probability `slip`. The ordinary policy visits nodes evenly;
+the other policy uses the distribution over cells of each node. Prints the entropy of the agent's
+cell for both.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from easee.envs.slippery import slippery_outcomes
 
 
 def entropy(policy, outcomes):
-    """Return the mean over steps of the entropy of where the agent is."""
+    """Return the entropy of the agent's cell, averaged over steps."""
     graph = policy.graph
     steps = range(1, graph.depth + 1)
     layers = [np.where(graph.depths == t, policy.visits, 0.0) @ outcomes for t in steps]

@@ -2,9 +2,9 @@
 
 python examples/vector_envs.py
 
-With SAME_STEP the step that ends an episode also starts the next one. With NEXT_STEP, Gymnasium's
-default, the step after it does nothing but reset, whatever the action: it must not move the node,
-so that environment is reported as done once more.
+With SAME_STEP, the step that ends an episode also starts the next one. With NEXT_STEP, Gymnasium's
+default, the step after the end only resets the environment and ignores its action. That step must
+not move the node, so the environment is reported as done once more.
 """
 
 import gymnasium as gym
@@ -21,7 +21,7 @@ for mode in (AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP):
     envs = gym.make_vec("easee/Catcher-v0", N_ENVS, "sync", vector_kwargs={"autoreset_mode": mode})
     explorer = easee.Explorer(policy, n_envs=N_ENVS, seed=0)
     envs.reset(seed=0)
-    only_reset = np.zeros(N_ENVS, bool)  # whose coming step does nothing but reset
+    only_reset = np.zeros(N_ENVS, bool)  # environments that only reset in the next step
     caught = episodes = 0
     for _ in range(STEPS):
         actions = explorer.sample()

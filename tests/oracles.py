@@ -1,4 +1,4 @@
-"""Slow and plain implementations that the fast ones are checked against."""
+"""Slow, simple implementations to check the fast ones against."""
 
 import itertools
 import warnings
@@ -13,7 +13,7 @@ def all_words(letters, length):
 
 
 def brute_force_classes(letters, pairs, length):
-    """Union-find over all words up to a length, joined by single rewriting steps among them."""
+    """Join all words up to a length by single rewriting steps (union-find)."""
     parent = {w: w for w in all_words(letters, length)}
 
     def find(w):
@@ -33,7 +33,7 @@ def brute_force_classes(letters, pairs, length):
 
 
 def graph_classes(graph, length):
-    """The node of every word up to a length, by following successors."""
+    """Return the node of every word up to a length, by following successors."""
     nodes = {}
     for word in all_words(len(graph.actions), length):
         nodes[word] = int(graph.successors[nodes[word[:-1]], word[-1]]) if word else 0
@@ -41,13 +41,13 @@ def graph_classes(graph, length):
 
 
 def refines(finer, coarser, words):
-    """Whether words in one class of `finer` are always in one class of `coarser`."""
+    """Return whether words in one class of `finer` are always in one class of `coarser`."""
     image = {}
     return all(image.setdefault(finer[w], coarser[w]) == coarser[w] for w in words)
 
 
 def spheres(start, step, actions, depth):
-    """Layer sizes of a breadth-first search."""
+    """Return the layer sizes of a breadth-first search."""
     seen, layer, sizes = {start}, [start], [1]
     for _ in range(depth):
         layer = list(dict.fromkeys(step(s, a) for s in layer for a in actions))
@@ -76,7 +76,7 @@ def rotation_step(state, action):
 
 
 def step_distributions(graph, probabilities):
-    """p_1, ..., p_d as arrays (n,), by simulating the distribution step by step."""
+    """Yield p_1, ..., p_d as arrays (n,), by propagating the distribution step by step."""
     p = np.zeros(len(graph))
     p[0] = 1.0
     for _ in range(graph.depth):
@@ -103,7 +103,7 @@ def plain_objective(graph, probabilities, weights=None, interest=None):
 
 
 def plain_gap(graph, probabilities, weights=None, interest=None):
-    """The duality gap by recursion over nodes, from the definition."""
+    """Return the duality gap by recursion over nodes, from its definition."""
     weights = np.full(graph.depth, 1 / graph.depth) if weights is None else np.asarray(weights)
     weights = weights / weights.sum()
     chosen = np.ones(len(graph), bool) if interest is None else np.asarray(interest)
@@ -123,7 +123,7 @@ def plain_gap(graph, probabilities, weights=None, interest=None):
 
 
 def assert_certified(policy, weights=None, interest=None, tolerance=1e-9):
-    """The one check that every policy has to pass: conservation, non-negativity, gap."""
+    """Check conservation, non-negativity and gap of a policy."""
     graph, table = policy.graph, policy.probabilities
     assert (table >= 0).all()
     assert not table[~graph.forward].any()
@@ -144,7 +144,7 @@ def assert_certified(policy, weights=None, interest=None, tolerance=1e-9):
 
 
 def cvxpy_objective(graph, weights=None, interest=None):
-    """The optimum of the flow problem by CVXPY and Clarabel, as in the paper."""
+    """Return the optimum of the flow problem by CVXPY and Clarabel, as in the paper."""
     import cvxpy as cp
 
     weights = np.full(graph.depth, 1 / graph.depth) if weights is None else np.asarray(weights)
@@ -169,6 +169,6 @@ def cvxpy_objective(graph, weights=None, interest=None):
             terms.append(weights[t - 1] * cp.sum(cp.entr(visits[nodes])))
     problem = cp.Problem(cp.Maximize(sum(terms)), [visits[inner] == (out @ flow)[inner]])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # "solution may be inaccurate": it says so
+        warnings.simplefilter("ignore", UserWarning)  # "solution may be inaccurate"
         problem.solve(solver=cp.CLARABEL)
     return problem.value

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import easee
@@ -20,7 +20,7 @@ from tests.strategies import presentations
 
 
 def check_invariants(graph):
-    """What every graph has, however it was found."""
+    """Check what must hold for every graph."""
     n, k = len(graph), len(graph.actions)
     assert graph.depths.shape == (n,) and graph.successors.shape == (n, k)
     assert graph.depths[0] == 0 and (np.diff(graph.depths) >= 0).all()
@@ -30,12 +30,20 @@ def check_invariants(graph):
     deeper = graph.depths[graph.successors[~full]] - graph.depths[~full][:, None]
     assert (deeper <= 1).all()
     assert (graph.forward[~full] == (deeper == 1)).all() and not graph.forward[full].any()
-    # Breadth first: nodes are numbered in the order in which their first edge is met.
-    met = [v for v in dict.fromkeys(graph.successors.ravel().tolist()) if v > 0]
-    assert met == list(range(1, n))
+    # Nodes are numbered breadth first, in the order of their first edge.
+    heads = [v for v in dict.fromkeys(graph.successors.ravel().tolist()) if v > 0]
+    assert heads == list(range(1, n))
     for node in range(0, n, max(1, n // 50)):
         word = graph.word(node)
         assert len(word) == graph.depths[node] and graph.node(word) == node
+
+
+def unroll_or_reject(omega, depth):
+    """Unroll a random prior; reject the example if every action is equivalent to nothing."""
+    try:
+        return unroll(omega, depth)
+    except easee.PriorError:
+        assume(False)
 
 
 @pytest.mark.parametrize("name", priors.names())
@@ -45,24 +53,21 @@ def test_invariants_of_the_priors(name):
 
 @given(presentations(), st.integers(1, 4))
 def test_quotients_agree_with_brute_force(omega, depth):
-    try:
-        graph = unroll(omega, depth)
-    except easee.PriorError:
-        return  # every action is nothing
+    graph = unroll_or_reject(omega, depth)
     check_invariants(graph)
     letters, pairs = omega.indexed
     words = list(all_words(letters, depth))
-    mine = graph_classes(graph, depth)
-    assert refines(brute_force_classes(letters, pairs, depth), mine, words)
-    for node, size in zip(mine.values(), map(len, mine), strict=True):
-        assert graph.depths[node] <= size
-    if all(len(u) == len(v) for u, v in pairs):  # then no derivation needs longer words
+    classes = graph_classes(graph, depth)
+    assert refines(brute_force_classes(letters, pairs, depth), classes, words)
+    for word, node in classes.items():
+        assert graph.depths[node] <= len(word)
+    if all(len(u) == len(v) for u, v in pairs):  # derivations then need no longer words
         assert graph.exact
-        assert refines(mine, brute_force_classes(letters, pairs, depth), words)
+        assert refines(classes, brute_force_classes(letters, pairs, depth), words)
 
 
 @given(presentations(), st.integers(1, 4), st.integers(0, 2))
-def test_closure_is_sound_and_sees_all_short_derivations(omega, depth, slack):
+def test_closure_is_sound_and_finds_all_short_derivations(omega, depth, slack):
     letters, pairs = omega.indexed
     closed = closure.close(letters, pairs, depth, slack=slack)
     words = list(all_words(letters, depth))
@@ -83,14 +88,10 @@ def test_closure_is_sound_and_sees_all_short_derivations(omega, depth, slack):
 
 @given(presentations(most_letters=2), st.integers(1, 5))
 def test_closure_and_completion_give_the_same_graph(omega, depth):
-    if not rules_of(omega.indexed).confluent:
-        return
-    try:
-        graph = unroll(omega, depth)
-    except easee.PriorError:
-        return
+    assume(rules_of(omega.indexed).confluent)
+    graph = unroll_or_reject(omega, depth)
     closed = closure.close(*omega.indexed, depth, slack=6)
-    assert np.bincount(closed.depths, minlength=depth + 1).sum() >= len(graph)
+    assert len(closed.depths) >= len(graph)
     if closed.exact:
         assert tuple(np.bincount(closed.depths, minlength=depth + 1)) == graph.layer_sizes
 
@@ -126,8 +127,8 @@ def test_nodes_are_the_states_of_the_real_grid(name, step, start):
         for action, name in enumerate(graph.actions):
             head = int(graph.successors[node, action])
             if head >= 0:
-                there = step(state[node], name)
-                assert state.setdefault(head, there) == there
+                next_state = step(state[node], name)
+                assert state.setdefault(head, next_state) == next_state
     assert len(set(state.values())) == len(graph)
 
 
@@ -136,7 +137,7 @@ def lattice(names):
     return Equivalences(names, [easee.commute_all(names), *pairs])
 
 
-KNOWN = {
+MONOIDS = {
     "square lattice": (lattice(list("xXyY")), 8, lambda t: 4 * t),
     "cubic lattice": (lattice(list("xXyYzZ")), 7, lambda t: 4 * t * t + 2),
     "hexagonal lattice": (
@@ -159,10 +160,10 @@ KNOWN = {
 }
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@pytest.mark.parametrize("name", MONOIDS)
 @pytest.mark.parametrize("engine", ["completion", "closure"])
 def test_layer_sizes_of_known_monoids(name, engine):
-    omega, depth, size = KNOWN[name]
+    omega, depth, size = MONOIDS[name]
     expected = (1, *(size(t) for t in range(1, depth + 1)))
     if engine == "completion":
         graph = unroll(omega, depth)
@@ -204,7 +205,62 @@ def test_paper_layer_sizes():
     assert unroll(priors.get("catcher"), 30).layer_sizes == tuple(range(1, 32))
 
 
+# --- closure -------------------------------------------------------------------------------------
+
+ONE_TURN = {
+    "square": [easee.power("T", 4), "F T T F T T ~", "F T F T T T ~ T F T T T F"],
+    "hexagonal": [
+        easee.power("T", 6),
+        "F T T T F T T T ~",
+        "F T F T T T T T ~ T F T T T T T F",
+        "F T T F T T F T T ~",
+    ],
+}
+
+
+@pytest.mark.parametrize("name", ONE_TURN)
+def test_closure_gives_the_same_layers_at_every_depth(name):
+    omega = Equivalences(["F", "T"], ONE_TURN[name])
+    deep = unroll(omega, 10)
+    assert deep.stable
+    for depth in range(1, 10):
+        graph = unroll(omega, depth)
+        assert graph.stable and graph.layer_sizes == deep.layer_sizes[: depth + 1]
+
+
+def test_closure_uses_relations_derived_by_completion():
+    omega = Equivalences(["a", "b"], ["b a a b ~"])
+    graph = unroll(omega, 3)
+    assert omega.equivalent("b a a", "a a b") is True
+    assert graph.node("b a a") == graph.node("a a b")
+
+
+def test_a_long_relation_does_not_make_closure_expensive():
+    rotation = priors.get("rotation-grid-complete")
+    graph = unroll(
+        Equivalences([*rotation.actions, "spin"], [rotation, easee.power("spin", 16)]), 3
+    )
+    assert len(graph) == 62
+    assert not graph.stable  # the slack is too small for the long relation
+
+
+@pytest.mark.parametrize("depth", [5, 9, 12])
+def test_max_nodes_counts_the_nodes_after_merging(depth):
+    prior = priors.get("rotation-grid-complete")  # closure merges its nodes late
+    totals = np.cumsum(unroll(prior, depth).layer_sizes)
+    assert len(unroll(prior, depth, max_nodes=int(totals[-1]))) == totals[-1]
+    with pytest.raises(easee.GraphTooLargeError, match=rf"depth {depth - 1} fits \({totals[-2]} "):
+        unroll(prior, depth, max_nodes=int(totals[-1]) - 1)
+    with pytest.raises(easee.GraphTooLargeError, match="no depth fits"):
+        unroll(prior, depth, max_nodes=3)
+
+
 # --- special relations ---------------------------------------------------------------------------
+
+
+def test_many_commuting_actions_complete():
+    graph = unroll(easee.commute_all([f"a{i}" for i in range(40)]), 2)
+    assert graph.exact and graph.layer_sizes == (1, 40, 820)
 
 
 def test_duplicated_actions_lead_to_the_same_node():
@@ -214,7 +270,7 @@ def test_duplicated_actions_lead_to_the_same_node():
     assert graph.forward[0].all()
 
 
-def test_an_action_that_does_nothing_stays_where_it_is():
+def test_an_action_that_does_nothing_stays_at_its_node():
     graph = unroll(Equivalences(["wait", "go"], [easee.noop("wait")]), 4)
     assert graph.layer_sizes == (1, 1, 1, 1, 1)
     assert (graph.successors[:4, 0] == np.arange(4)).all()
@@ -236,40 +292,40 @@ def test_a_finite_monoid_ends_in_dead_ends():
 
 
 def test_letter_order_does_not_change_the_graph():
-    omega = KNOWN["hexagonal lattice"][0]
-    turned = Equivalences(omega.actions[::-1], [omega])
-    one, two = unroll(omega, 4), unroll(turned, 4)
-    assert one.layer_sizes == two.layer_sizes
-    words = [one.word(v) for v in range(len(one))]
-    assert len({two.node(w) for w in words}) == len(one)
+    omega = MONOIDS["hexagonal lattice"][0]
+    graph = unroll(omega, 4)
+    reversed_graph = unroll(Equivalences(omega.actions[::-1], [omega]), 4)
+    assert graph.layer_sizes == reversed_graph.layer_sizes
+    words = [graph.word(node) for node in range(len(graph))]
+    assert len({reversed_graph.node(word) for word in words}) == len(graph)
 
 
-# --- bad input -----------------------------------------------------------------------------------
+# --- invalid arguments ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("depth", [0, -1, True, False])
-def test_impossible_depths(depth):
+def test_depths_out_of_range(depth):
     with pytest.raises(easee.ArgumentError, match="at least 1|whole number"):
         unroll(easee.commute("a", "b"), depth)
 
 
 @pytest.mark.parametrize("depth", [2.5, "3", None, 2.0])
-def test_depths_that_are_no_whole_numbers(depth):
+def test_depths_of_the_wrong_type(depth):
     with pytest.raises(TypeError, match="whole number"):
         unroll(easee.commute("a", "b"), depth)
 
 
-def test_numpy_integers_are_depths():
+def test_a_depth_may_be_a_numpy_integer():
     assert unroll(easee.commute("a", "b"), np.int64(3)).depth == 3
 
 
-def test_a_prior_that_makes_every_action_nothing():
+def test_priors_that_make_every_action_equivalent_to_nothing():
     for pairs in (["a ~", "b ~"], ["a ~", "a b ~"], ["a ~ b", "a a ~ a", "a b ~"]):
         with pytest.raises(easee.PriorError, match="nothing"):
             unroll(Equivalences(["a", "b"], pairs), 3)
 
 
-def test_a_graph_that_does_not_fit_says_what_would():
+def test_too_large_graphs_name_the_depth_that_fits():
     with pytest.raises(easee.GraphTooLargeError) as caught:
         unroll(priors.get("boxing"), 60)
     assert "layer" in str(caught.value) and "fits" in str(caught.value)
@@ -281,17 +337,33 @@ def test_a_graph_that_does_not_fit_says_what_would():
         unroll(braids, 12, max_nodes=1000)
 
 
-def test_words_that_are_too_long_or_unknown():
+def test_invalid_words_and_nodes():
     graph = unroll(easee.commute("a", "b"), 2)
-    with pytest.raises(easee.ArgumentError, match="ends at depth 2"):
+    with pytest.raises(easee.ArgumentError, match="at most 2 actions"):
         graph.node("a a a")
-    with pytest.raises(easee.UnknownActionError):
-        graph.node("c")
+    with pytest.raises(easee.UnknownActionError, match="'c' in 'a c': expected one of: a, b"):
+        graph.node("a c")
     with pytest.raises(easee.ArgumentError, match="node from 0 to 5"):
         graph.word(99)
 
 
-def test_unroll_wants_equivalences():
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda omega: unroll(omega, 4, slack=-2),
+        lambda omega: unroll(omega, 4, slack="a"),
+        lambda omega: unroll(omega, 4, max_nodes=0),
+        lambda omega: unroll(omega, 10**30),
+        lambda omega: unroll(omega, 3).word(1.5),
+    ],
+)
+def test_invalid_arguments(call):
+    omega = easee.commute("a", "b")
+    with pytest.raises(easee.EaseeError):
+        call(omega)
+
+
+def test_unroll_requires_equivalences():
     with pytest.raises(TypeError, match="Equivalences"):
         unroll(["a"], 2)
 

@@ -1,3 +1,6 @@
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -34,7 +37,7 @@ def test_round_trip(policy, saved):
     assert [p.name for p in saved.parent.iterdir()] == ["policy.npz"]
 
 
-def test_a_name_without_ending_is_kept(policy, tmp_path):
+def test_file_names_need_no_extension(policy, tmp_path):
     policy.save(tmp_path / "policy")
     assert ExplorationPolicy.load(tmp_path / "policy").graph.depth == 5
 
@@ -73,32 +76,32 @@ def test_damaged_file(saved):
         ExplorationPolicy.load(saved)
 
 
-def test_any_flipped_bit_is_no_surprise(saved, policy):
+def test_flipped_bits_are_detected_or_harmless(saved, policy):
     whole = saved.read_bytes()
     rng = np.random.default_rng(0)
     places = {*rng.integers(8 * len(whole), size=300).tolist()}
-    # The entries' flags: "encrypted" is one of them.
-    places |= {8 * (at + 6) for at in _found(whole, b"PK\x03\x04")}
-    places |= {8 * (at + 8) for at in _found(whole, b"PK\x01\x02")}
+    # The flags of the archive entries, among them "encrypted".
+    places |= {8 * (at + 6) for at in _positions(whole, b"PK\x03\x04")}
+    places |= {8 * (at + 8) for at in _positions(whole, b"PK\x01\x02")}
     for place in sorted(places):
         data = bytearray(whole)
         data[place // 8] ^= 1 << place % 8
         saved.write_bytes(bytes(data))
         try:
-            found = ExplorationPolicy.load(saved)
+            loaded = ExplorationPolicy.load(saved)
         except PolicyFileError:
             continue
-        np.testing.assert_array_equal(found.probabilities, policy.probabilities)
+        np.testing.assert_array_equal(loaded.probabilities, policy.probabilities)
 
 
-def _found(data, what):
-    at = data.find(what)
+def _positions(data, pattern):
+    at = data.find(pattern)
     while at >= 0:
         yield at
-        at = data.find(what, at + 1)
+        at = data.find(pattern, at + 1)
 
 
-def test_a_name_may_be_too_long():
+def test_file_name_that_is_too_long():
     with pytest.raises(PolicyFileError, match="too long"):
         ExplorationPolicy.load("x" * 5000)
 
@@ -132,11 +135,11 @@ def rewrite(path, **changes):
         lambda data: {"depth": np.array(50)},
     ],
 )
-def test_what_a_file_says_has_to_fit_together(saved, change):
+def test_inconsistent_files_are_rejected(saved, change):
     with np.load(saved) as archive:
         data = dict(archive)
     rewrite(saved, **change(data))
-    with pytest.raises(PolicyFileError, match="contradicts itself"):
+    with pytest.raises(PolicyFileError, match="is inconsistent"):
         ExplorationPolicy.load(saved)
 
 
@@ -146,7 +149,7 @@ def test_newer_version(saved):
         ExplorationPolicy.load(saved)
 
 
-def test_missing_or_contradicting_arrays(saved):
+def test_missing_arrays_and_wrong_shapes(saved):
     rewrite(saved, visits=None)
     with pytest.raises(PolicyFileError, match="lacks .'visits'"):
         ExplorationPolicy.load(saved)
@@ -155,7 +158,7 @@ def test_missing_or_contradicting_arrays(saved):
         ExplorationPolicy.load(saved)
 
 
-def test_pickles_are_refused(saved):
+def test_pickles_are_rejected(saved):
     rewrite(saved, visits=np.array([{}], dtype=object))
     with pytest.raises(PolicyFileError):
         ExplorationPolicy.load(saved)
@@ -164,3 +167,59 @@ def test_pickles_are_refused(saved):
 def test_policies_are_read_only(policy):
     with pytest.raises(ValueError, match="read-only"):
         policy.probabilities[0, 0] = 1
+
+
+def save_with(path, **changes):
+    easee.compile(easee.commute("a", "b"), 3).save(path)
+    with np.load(path) as archive:
+        data = dict(archive) | changes
+    np.savez(path, **data)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"depths": np.array(3)},
+        {"depth": np.array([3, 3])},
+        {"depth": np.array(-1)},
+        {"certificate": np.array(["a", "b", "c"])},
+        {"certificate": np.full(3, np.nan)},
+        {"exact": np.array([True, False])},
+        {"successors": np.full((10, 2), 0.5)},
+        {"successors": np.full((10, 2), 99)},
+        {"probabilities": np.full((10, 2), np.nan)},
+        {"probabilities": np.full((10, 2), 0.1)},
+        {"probabilities": np.full((10, 2), -1.0)},
+        {"depths": np.arange(10)[::-1].copy()},
+        {"actions": np.array(["a", "a"])},
+    ],
+)
+def test_contradicting_arrays_are_rejected(tmp_path, changes):
+    path = tmp_path / "policy.npz"
+    save_with(path, **changes)
+    with pytest.raises(PolicyFileError):
+        ExplorationPolicy.load(path)
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda p: pickle.loads(pickle.dumps(p))])
+def test_copies_are_read_only(duplicate):
+    policy = easee.compile(easee.commute("a", "b"), 3)
+    assert policy.graph.forward.any()  # cached, so it is copied too
+    twin = duplicate(policy)
+    for array in (twin.probabilities, twin.visits, twin.graph.successors, twin.graph.forward):
+        assert not array.flags.writeable
+    np.testing.assert_array_equal(twin.probabilities, policy.probabilities)
+
+
+def test_a_policy_does_not_freeze_the_arrays_it_is_given():
+    policy = easee.compile(easee.commute("a", "b"), 2)
+    probabilities = policy.probabilities.copy()
+    ExplorationPolicy(policy.graph, probabilities, policy.visits, 0.0, 0.0, 0.0)
+    assert probabilities.flags.writeable
+
+
+@pytest.mark.parametrize("name", priors.names())
+@pytest.mark.parametrize("depth", [1, 3, 4])
+def test_entropy_is_never_above_its_bound(name, depth):
+    policy = easee.compile(priors.get(name), min(depth, 2) if name == "boxing" else depth)
+    assert policy.entropy <= policy.bound

@@ -1,40 +1,42 @@
-"""What can go wrong, as a tree.
+"""The exceptions of this library.
 
     EaseeError
-    ├── PriorError (ValueError)            a prior that does not parse or makes no sense
-    │   └── UnknownActionError             a word uses an action that the prior does not have
-    ├── ArgumentError (ValueError)         an argument of the right type with an impossible value
-    │   └── ArgumentTypeError (TypeError)  an argument of the wrong type
-    ├── GraphTooLargeError (MemoryError)   the graph would not fit in memory
-    ├── PopulationTooLargeError (MemoryError)  the runs would not fit in the device's memory
-    ├── ConvergenceError (RuntimeError)    the optimiser missed its tolerance
-    ├── PolicyFileError (ValueError)       a file that is no policy, or not a whole one
-    ├── ProbeError (ValueError)            an environment that cannot be looked into
-    ├── WriteError (OSError)               a file that cannot be written
+    ├── PriorError (ValueError)            an invalid prior
+    │   └── UnknownActionError             a word uses an unknown action
+    ├── ArgumentError (ValueError)         an argument has an invalid value
+    │   └── ArgumentTypeError (TypeError)  an argument has the wrong type
+    ├── GraphTooLargeError (MemoryError)   the graph does not fit in memory
+    ├── PopulationTooLargeError (MemoryError)  the runs do not fit in the device's memory
+    ├── ConvergenceError (RuntimeError)    the optimiser did not reach its tolerance
+    ├── PolicyFileError (ValueError)       an invalid or damaged policy file
+    ├── ProbeError (ValueError)            an environment cannot be probed
+    ├── WriteError (OSError)               a file cannot be written
     └── MissingExtraError (ImportError)    an optional dependency is not installed
 
-Each also derives from the built-in exception that a caller would expect there.
+Each exception also derives from the built-in exception in parentheses.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Sequence
 from typing import Any
 
 
 class EaseeError(Exception):
-    """Root of every exception that this library raises on purpose."""
+    """Base class of all exceptions that this library defines."""
 
 
 class PriorError(EaseeError, ValueError):
-    """A prior that does not parse or makes no sense."""
+    """A prior is invalid."""
 
 
 class UnknownActionError(PriorError):
-    """A word uses an action that the prior does not have."""
+    """A word uses an unknown action."""
 
 
 class ArgumentError(EaseeError, ValueError):
-    """An argument has an impossible value."""
+    """An argument has an invalid value."""
 
 
 class ArgumentTypeError(ArgumentError, TypeError):
@@ -42,19 +44,35 @@ class ArgumentTypeError(ArgumentError, TypeError):
 
 
 class GraphTooLargeError(EaseeError, MemoryError):
-    """The local-dynamics graph would not fit in memory."""
+    """The local-dynamics graph does not fit in memory."""
+
+    @classmethod
+    def at_depth(cls, depth: int, totals: Sequence[int], max_nodes: int) -> GraphTooLargeError:
+        """Return the error for a requested depth, with the largest depth that fits.
+
+        Args:
+            depth: the requested depth.
+            totals: number of nodes up to each depth; the last is above `max_nodes`.
+            max_nodes: largest number of nodes.
+        """
+        fits = bisect_right(totals, max_nodes) - 1
+        way_out = f"depth {fits} fits ({totals[fits]:,} nodes)" if fits > 0 else "no depth fits"
+        return cls(
+            f"depth {depth} does not fit: expected at most {max_nodes:,} nodes, found "
+            f"{totals[fits + 1]:,} up to layer {fits + 1}; {way_out}"
+        )
 
 
 class PopulationTooLargeError(EaseeError, MemoryError):
-    """The runs of a population would not fit in the device's memory."""
+    """The runs of a population do not fit in the device's memory."""
 
 
 class ConvergenceError(EaseeError, RuntimeError):
-    """The optimiser missed its tolerance.
+    """The optimiser did not reach its tolerance.
 
     Attributes:
-        gap: the duality gap that was reached.
-        tolerance: the one that was asked for.
+        gap: the duality gap reached.
+        tolerance: the requested duality gap.
         policy: the best `ExplorationPolicy` found; its `gap` still bounds its distance from
             the optimum.
     """
@@ -66,7 +84,7 @@ class ConvergenceError(EaseeError, RuntimeError):
         tolerance: float = float("nan"),
         policy: Any = None,
     ) -> None:
-        super().__init__(message, gap, tolerance, policy)  # all of it, so that it can be pickled
+        super().__init__(message, gap, tolerance, policy)  # pickle restores an error from these
         self.gap = gap
         self.tolerance = tolerance
         self.policy = policy
@@ -76,11 +94,11 @@ class ConvergenceError(EaseeError, RuntimeError):
 
 
 class PolicyFileError(EaseeError, ValueError):
-    """A file is no policy, or not a whole one."""
+    """A policy file is invalid or damaged."""
 
 
 class ProbeError(EaseeError, ValueError):
-    """An environment cannot be looked into: it cannot be put back, or is random."""
+    """An environment cannot be probed: it cannot be saved and restored, or it is random."""
 
 
 class WriteError(EaseeError, OSError):

@@ -1,7 +1,6 @@
 """The exploration policy: a table over the nodes of the graph, with its certificate.
 
-`balance` finds it for a graph, `compile` for a prior and a depth, `save` and `load` keep it in one
-`.npz` file.
+`balance` computes it for a graph, `compile` for a prior and a depth.
 """
 
 from __future__ import annotations
@@ -12,34 +11,31 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from easee import policy_file
-from easee._utils.arrays import freeze
-from easee.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    ConvergenceError,
-)
-from easee.flow.solve import solve
+from easee._utils.arrays import Floats, freeze
+from easee._utils.timing import timed
+from easee.errors import ArgumentError, ArgumentTypeError, ConvergenceError
+from easee.flow.network import push
+from easee.flow.objective import make_objective
+from easee.flow.solve import optimal_shares
 from easee.graph import LocalGraph, unroll
 from easee.priors.equivalences import Equivalences
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class ExplorationPolicy:
-    """What to do at each node so as to visit all nodes as evenly as possible.
+    """Action probabilities for each node that visit all nodes as evenly as possible.
 
     Attributes:
         graph: the local-dynamics graph.
-        probabilities: float (n, k), of each action at each node. Pruned actions have 0; rows of
-            nodes without a forward action (full depth, dead ends) are all 0.
-        visits: float (n,), how likely each node is on the way.
-        entropy: the objective J, the weighted mean of the layers' entropies; with outcomes, of the
-            entropies of the states.
-        bound: what uniform layers (or states) would give; `entropy` cannot be larger.
+        probabilities: float (n, k), of each action at each node; 0 for pruned actions, and at
+            nodes without a forward action (full depth, dead ends).
+        visits: float (n,), probability that each node is reached.
+        entropy: the objective J, the weighted mean of the entropies of the layers; with outcomes,
+            of the states.
+        bound: the objective of uniform layers (or states), an upper bound on `entropy`.
         gap: the duality gap: the optimum is at most `entropy + gap`.
 
     >>> policy = compile(Equivalences(["a", "b"], ["a b ~ b a"]), depth=2)
@@ -71,16 +67,16 @@ class ExplorationPolicy:
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write one `.npz` file, all or nothing."""
+        """Write one `.npz` file atomically."""
         certificate = (self.entropy, self.bound, self.gap)
         policy_file.write(path, self.graph, self.probabilities, self.visits, certificate)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ExplorationPolicy:
-        """Read what `save` wrote.
+        """Read a file written by `save`.
 
         Raises:
-            PolicyFileError: the file is missing, foreign, damaged, or of a newer version.
+            PolicyFileError: the file is missing, damaged, of a newer version, or not a policy.
         """
         graph, probabilities, visits, certificate = policy_file.read(path)
         return cls(graph, probabilities, visits, *certificate)
@@ -96,34 +92,33 @@ def balance(
 ) -> ExplorationPolicy:
     """Find the policy that visits the nodes of a graph as evenly as possible.
 
-    The visits of the optimum are unique. Of the policies that have them, the one of largest path
-    entropy is taken, so that the answer is unique and keeps every symmetry of the prior.
+    The optimal visits are unique. Of the policies with these visits, the one of largest path
+    entropy is returned, so that the result is unique and has every symmetry of the prior.
 
-    With `outcomes` (the paper's stochastic case) it is the states that are to be visited evenly: a
-    word leads to each with some chance, and the objective is the entropy of where one is, the
-    mixture of the outcomes of the nodes. The optimal mixture of every step is unique; of the
-    policies that have it, again the one of largest path entropy is taken. Nodes that it does not
-    visit go on evenly. Where outcomes never overlap within a step and are equally uncertain, the
-    policy is the same as without.
+    With `outcomes` (the paper's stochastic case), a node is a distribution over states, and the
+    policy maximises the entropy of the state, whose distribution is the mixture of those of the
+    nodes. The optimal mixture of every step is unique; again the policy of largest path entropy is
+    returned, with equal probabilities at nodes that it does not visit. Outcomes that never overlap
+    within a step and are equally uncertain do not change the policy.
 
     Args:
         graph: the local-dynamics graph.
-        weights: float (d,), non-negative, how much the entropy of each layer from 1 to d counts;
-            scaled to sum 1. By default all count the same, as in the paper.
+        weights: float (d,), non-negative weights of the entropies of layers 1 to d; scaled to
+            sum 1. All equal by default, as in the paper.
         interest: bool (n,), the nodes whose visits count; by default all.
         outcomes: float (n, states), dense or scipy.sparse: row i is the distribution over states
             that the shortest words of node i lead to. Not together with `interest`.
         tolerance: the largest duality gap to accept.
 
     Raises:
-        ConvergenceError: the gap is larger than `tolerance`. It carries the policy found.
+        ConvergenceError: the gap is larger than `tolerance`. Its `policy` is the best one found.
 
     >>> graph = unroll(Equivalences(["a", "b"], ["a b ~ b a"]), depth=3)
     >>> policy = balance(graph, weights=[0, 0, 1])  # the last layer only
     >>> bool(policy.gap <= 1e-9), policy.visits[-4:].round(6)
     (True, array([0.25, 0.25, 0.25, 0.25]))
 
-    Of three actions two do the same, and the third is a coin flip between what they do and another:
+    Two of three actions lead to state 0, and the third to either state with equal probability:
 
     >>> graph = unroll(Equivalences(["a", "b", "c"]), depth=1)
     >>> policy = balance(graph, outcomes=[[1, 0], [1, 0], [1, 0], [0.5, 0.5]])
@@ -134,15 +129,22 @@ def balance(
         raise ArgumentTypeError(f"expected a LocalGraph, found {type(graph).__name__}")
     if not isinstance(tolerance, Real) or not float(tolerance) > 0:
         raise ArgumentError(f"expected a positive tolerance, found {tolerance!r}")
-    found = solve(graph, weights=weights, interest=interest, outcomes=outcomes, tolerance=tolerance)
-    policy = ExplorationPolicy(
-        graph, found.probabilities, found.visits, found.entropy, found.bound, found.gap
-    )
-    if not found.gap <= tolerance:
+    with timed("build"):
+        objective = make_objective(graph, weights=weights, interest=interest, outcomes=outcomes)
+    shares = optimal_shares(graph, objective, tolerance)
+    with timed("certificate"):
+        visits = push(objective.network, shares)
+        probabilities = np.zeros(graph.successors.shape)
+        probabilities[graph.forward] = shares
+        # Rounding errors may exceed the bound by a little.
+        entropy = min(objective.value(visits), objective.bound)
+        gap = objective.certificate(visits)
+    policy = ExplorationPolicy(graph, probabilities, visits, entropy, objective.bound, gap)
+    if not gap <= tolerance:
         raise ConvergenceError(
-            f"the duality gap is {found.gap:.1e}, and {tolerance:.1e} was asked for: "
-            "pass a larger tolerance, or take the `policy` of this error as it is",
-            found.gap,
+            f"expected a duality gap of at most {tolerance:.1e}, found {gap:.1e}: "
+            "pass a larger tolerance, or use the `policy` of this error",
+            gap,
             tolerance,
             policy,
         )

@@ -1,4 +1,4 @@
-"""The file of a policy: one `.npz` archive without pickles, checked when it is read."""
+"""Policy files: one `.npz` archive without pickles, validated when it is read."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from easee.errors import EaseeError, PolicyFileError
 from easee.flow.certificate import checked_probabilities
 from easee.flow.network import network, push
 from easee.graph import MOST_DEPTH, LocalGraph
-from easee.priors.equivalences import Equivalences
+from easee.priors.equivalences import check_action_names
 
 Certificate = tuple[float, float, float]  # entropy, bound, gap
 
 FORMAT = "easee-policy"
 VERSION = 1
-ROUNDING = 1e-6  # how far what a file says of its policy may be from what follows from it
+ROUNDING = 1e-6  # tolerance for visits and entropy that do not follow exactly from the policy
 
 
 def write(
@@ -32,7 +32,7 @@ def write(
     visits: Floats,
     certificate: Certificate,
 ) -> None:
-    """Write a policy, all or nothing."""
+    """Write a policy atomically."""
     with replacing(path) as file:
         np.savez_compressed(
             file,
@@ -51,10 +51,10 @@ def write(
 
 
 def read(path: str | os.PathLike[str]) -> tuple[LocalGraph, Floats, Floats, Certificate]:
-    """Return the graph, probabilities, visits and certificate of a file that `write` wrote.
+    """Return the graph, probabilities, visits and certificate of a policy file.
 
     Raises:
-        PolicyFileError: the file is missing, foreign, damaged, or of a newer version.
+        PolicyFileError: the file is missing, damaged, of a newer version, or not a policy.
     """
     data = _read(path)
     graph = LocalGraph(
@@ -66,13 +66,13 @@ def read(path: str | os.PathLike[str]) -> tuple[LocalGraph, Floats, Floats, Cert
         stable=bool(data["stable"]),
     )
     try:
-        Equivalences(graph.actions)
+        check_action_names(graph.actions)
         table = checked_probabilities(graph, data["probabilities"])
     except EaseeError as error:
-        raise PolicyFileError(f"{str(path)!r} contradicts itself: {error}") from error
-    visits = push(network(graph, np.zeros(len(graph))), table[graph.forward])
+        raise PolicyFileError(f"{str(path)!r} is inconsistent: {error}") from error
+    visits = push(network(graph), table[graph.forward])
     if np.abs(visits - data["visits"]).max() > ROUNDING:
-        raise PolicyFileError(f"{str(path)!r} contradicts itself: visits are not its policy's")
+        raise PolicyFileError(f"{str(path)!r} is inconsistent: visits do not match the policy")
     entropy, bound, gap = map(float, data["certificate"])
     return graph, data["probabilities"], data["visits"], (entropy, bound, gap)
 
@@ -85,29 +85,27 @@ def _read(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
     try:
         if not Path(path).is_file():
             raise PolicyFileError(f"no policy file at {name}")
-        # Opened here: of a damaged file numpy would leave it open.
+        # Opened here because numpy would not close a damaged file.
         with open(path, "rb") as file, _archive(file) as archive:
             header = {key: archive[key].item() for key in ("format", "version") if key in archive}
             _check_header(header, name)
             missing = [key for key in _FIELDS if key not in archive]
             if missing:
-                raise PolicyFileError(f"{name} is not a whole policy: it lacks {missing}")
+                raise PolicyFileError(f"{name} is incomplete: it lacks {missing}")
             data = {key: archive[key] for key in _FIELDS}
     except PolicyFileError:
         raise
-    except (OSError, ValueError, EOFError, AttributeError, TypeError, KeyError) as error:
-        raise PolicyFileError(f"{name} is no policy file: {error}") from error
-    except Exception as error:  # whatever unpacking and parsing of a damaged file comes upon
+    except Exception as error:  # unpacking a damaged file raises errors of many types
         raise PolicyFileError(
-            f"{name} is damaged or cut short ({error}): compile and save the policy again"
+            f"{name} is not a policy file, or damaged ({error}): compile and save the policy again"
         ) from error
     _check_shapes(data, name)
-    _check_sense(data, name)
+    _check_values(data, name)
     return data
 
 
 def _archive(file: BinaryIO) -> NpzFile:
-    """Open an `.npz` archive, and nothing else that numpy reads."""
+    """Open an `.npz` archive; other files that numpy reads are invalid."""
     archive = np.load(file, allow_pickle=False)
     if not isinstance(archive, NpzFile):
         raise PolicyFileError(f"{file.name!r} holds a single array, not an EASEE policy")
@@ -116,19 +114,19 @@ def _archive(file: BinaryIO) -> NpzFile:
 
 def _check_header(header: dict[str, Any], name: str) -> None:
     if header.get("format") != FORMAT:
-        raise PolicyFileError(f"{name} is an .npz file of something else, not an EASEE policy")
+        raise PolicyFileError(f"{name} is an .npz file, but not an EASEE policy")
     version = header.get("version")
     if not isinstance(version, int) or version < 1:
         raise PolicyFileError(f"{name} has no valid format version, found {version!r}")
     if version > VERSION:
         raise PolicyFileError(
-            f"{name} has format version {version}, and this release reads up to {VERSION}: "
+            f"{name} has format version {version}, but this release reads up to {VERSION}: "
             "update easee-rl"
         )
 
 
 def _check_shapes(data: dict[str, NDArray[Any]], name: str) -> None:
-    """Make sure that the arrays have the kinds and shapes of a policy's."""
+    """Check the types and shapes of the arrays."""
     n, k = data["depths"].size, data["actions"].size
     expected: dict[str, tuple[tuple[int, ...], str]] = {
         "actions": ((k,), "U"),
@@ -144,29 +142,31 @@ def _check_shapes(data: dict[str, NDArray[Any]], name: str) -> None:
     for key, (shape, kind) in expected.items():
         if data[key].shape != shape or data[key].dtype.kind not in kind:
             raise PolicyFileError(
-                f"{name} contradicts itself: expected {key} of shape {shape}, "
+                f"{name} is inconsistent: expected {key} of shape {shape}, "
                 f"found {data[key].dtype} of shape {data[key].shape}"
             )
 
 
-def _check_sense(data: dict[str, NDArray[Any]], name: str) -> None:
-    """Make sure that arrays of a policy's shapes say something that can be."""
+def _check_values(data: dict[str, NDArray[Any]], name: str) -> None:
+    """Check that the arrays are consistent."""
     depths, successors = data["depths"], data["successors"]
     entropy, bound, gap = data["certificate"]
     n = depths.size
-    wrong = {
-        "depths that do not rise from 0": n == 0 or depths[0] != 0 or (np.diff(depths) < 0).any(),
-        "a depth that its nodes exceed": n == 0 or not depths.max() <= data["depth"] <= MOST_DEPTH,
-        "successors that are not nodes": successors.size == 0
+    problems = {
+        "depths that are not sorted from 0": n == 0
+        or depths[0] != 0
+        or (np.diff(depths) < 0).any(),
+        "nodes deeper than its depth": n == 0 or not depths.max() <= data["depth"] <= MOST_DEPTH,
+        "successors that do not exist": successors.size == 0
         or not -1 <= successors.min() <= successors.max() < n,
-        "nodes without successors before its depth, or with some there": (
+        "missing successors above its depth, or successors at it": (
             (successors < 0) != (depths == data["depth"])[:, None]
         ).any(),
         "numbers that are not finite": not all(
             np.isfinite(data[key]).all() for key in ("probabilities", "visits", "certificate")
         ),
-        "a certificate that cannot be": gap < 0 or entropy > bound + ROUNDING,
+        "an impossible certificate": gap < 0 or entropy > bound + ROUNDING,
     }
-    for what, found in wrong.items():
-        if found:
-            raise PolicyFileError(f"{name} contradicts itself: it has {what}")
+    for problem, occurs in problems.items():
+        if occurs:
+            raise PolicyFileError(f"{name} is inconsistent: it has {problem}")

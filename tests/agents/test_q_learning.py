@@ -54,11 +54,11 @@ class Recorder(easee.UniformExplorer):
         super().__init__(n_actions, 1, seed)
         self.epsilons, self.actions, self.dones, self.flags = [], [], [], []
 
-    def choose_one(self, greedy, epsilon, env=0):
+    def choose_one(self, greedy, epsilon, mask=None):
         self.epsilons.append(epsilon)
-        return super().choose_one(greedy, epsilon, env)
+        return super().choose_one(greedy, epsilon, mask)
 
-    def step_one(self, action, done, env=0):
+    def step_one(self, action, done):
         self.actions.append(action)
         self.dones.append(done)
         self.flags.append(bool(self.explored[0]))

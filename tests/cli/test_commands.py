@@ -29,30 +29,30 @@ def test_compile_reads_a_file(tmp_path):
     prior.write_text("actions: l r\nl r ~ r l\n")
     result = invoke("compile", prior, "-d", 30)
     assert result.exit_code == 0 and "496 (exact)" in result.output
-    assert "…" in result.output  # long tables are abridged
+    assert "…" in result.output  # long tables are shortened
 
 
-def test_compile_says_when_a_graph_is_not_proved_exact():
+def test_compile_marks_graphs_that_are_not_proved_exact():
     assert (
         "11,568 (closure, stable)" in invoke("compile", "rotation-grid-complete", "-d", 40).output
     )
 
 
-def test_verbose_shows_where_the_time_went():
+def test_verbose_shows_the_time_per_part():
     exact = invoke("compile", "freeway", "-d", 8, "--verbose").output
     for part in ("completion", "build", "symmetry", "factor", "iterate", "certificate"):
         assert part in exact
     assert "closure" in invoke("compile", "rotation-grid-complete", "-d", 6, "-v").output
 
 
-def test_ctrl_c_leaves_no_half_written_file(tmp_path):
+def test_interrupted_compile_leaves_no_file(tmp_path):
     path = tmp_path / "policy.npz"
     command = [sys.executable, "-m", "easee.cli", "compile", "boxing", "-d", "5", "-o", str(path)]
     process = subprocess.Popen(
         command,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        # A shell that runs the tests in the background has its children ignore the signal.
+        # Background jobs of a shell ignore SIGINT, and child processes inherit that.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     time.sleep(2.0)
@@ -62,7 +62,7 @@ def test_ctrl_c_leaves_no_half_written_file(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_draw(tmp_path):
+def test_draw_writes_every_view(tmp_path):
     for view in ("graph", "pipeline"):
         path = tmp_path / f"{view}.svg"
         result = invoke("draw", "rotation-grid", "-d", 3, "-o", path, "--view", view, "--pruned")
@@ -73,17 +73,16 @@ def test_draw(tmp_path):
     assert result.exit_code == 0
 
 
-def test_priors_are_listed_and_shown():
-    listed = invoke("priors").output
-    for name in easee.priors.names():
-        assert name in listed
+def test_priors_lists_all_and_prints_one():
+    output = invoke("priors").output
+    assert all(name in output for name in easee.priors.names())
     assert invoke("priors", "catcher").output == "actions: left right\nleft right ~ right left\n"
 
 
 # --- environments --------------------------------------------------------------------------------
 
 
-def test_verify_says_what_holds_and_how_it_was_found_out():
+def test_verify_reports_relations_that_hold():
     result = invoke("verify", "rotation-grid", "--env", "easee/RotationGrid-v0", "--states", 30)
     assert result.exit_code == 0
     assert result.output.count("holds") == 3 and "BROKEN" not in result.output
@@ -91,7 +90,7 @@ def test_verify_says_what_holds_and_how_it_was_found_out():
         assert text in result.output
 
 
-def test_verify_shows_what_breaks(tmp_path):
+def test_verify_reports_violations_and_saves_pictures(tmp_path):
     folder = tmp_path / "new" / "pictures"
     result = invoke(
         *("verify", "doorkey", "--env", "MiniGrid-DoorKey-6x6-v0", "--rename", "open=toggle"),
@@ -106,7 +105,7 @@ def test_verify_shows_what_breaks(tmp_path):
 
 
 @pytest.mark.parametrize(("tolerance", "status"), [(0.0, 1), (1.0, 0), (1.5, 1)])
-def test_verify_can_fail(tolerance, status):
+def test_verify_exit_status_follows_the_tolerance(tolerance, status):
     result = invoke(
         *("verify", "doorkey", "--env", "MiniGrid-DoorKey-6x6-v0", "--rename", "open=toggle"),
         *("--states", 40, "--tolerance", tolerance),
@@ -115,7 +114,7 @@ def test_verify_can_fail(tolerance, status):
     assert ("BROKEN" in result.output) == (tolerance <= 1)
 
 
-def test_verify_turns_sticky_actions_off_and_says_so():
+def test_verify_turns_sticky_actions_off_and_reports_it():
     result = invoke(
         *("verify", "freeway", "--env", "ALE/Freeway-v5", "--states", 10, "--state", "ram:14"),
         *("--option", "frameskip=1", "--option", "obs_type=ram"),
@@ -137,7 +136,7 @@ def test_discovered_priors_can_be_compiled(tmp_path):
     assert "41 (exact)" in invoke("compile", path, "--depth", 4).output
 
 
-def test_discover_takes_a_budget_a_tolerance_and_options():
+def test_discover_with_budget_tolerance_and_options():
     result = invoke(
         *("discover", "--env", "easee/RotationGrid-v0", "--option", "size=8", "--states", 30),
         *("--tolerance", 0.3, "--budget", 4000),
@@ -146,12 +145,12 @@ def test_discover_takes_a_budget_a_tolerance_and_options():
     assert "may fail in 30%" in result.output and "budget of 4,000 steps" in result.output
 
 
-def test_an_environment_may_come_from_a_package():
+def test_verify_with_an_environment_of_a_package():
     result = invoke("verify", "catcher", "--env", "easee.envs:easee/Catcher-v0", "--states", 3)
     assert result.exit_code == 0 and "left right ~ right left" in result.output
 
 
-def test_names_with_brackets_are_shown(tmp_path):
+def test_brackets_in_names_are_not_markup(tmp_path):
     prior = tmp_path / "prior.txt"
     prior.write_text("actions: [left] [right]\n[left] [right] ~ [right] [left]\n")
     rename = ("--rename", "[left]=left", "--rename", "[right]=right")
@@ -159,7 +158,7 @@ def test_names_with_brackets_are_shown(tmp_path):
     assert "[left]" in result.output and "[right]" in result.output
 
 
-def test_what_cannot_be_written_is_refused_before_the_work(tmp_path):
+def test_unwritable_outputs_fail_before_the_work(tmp_path):
     (tmp_path / "file").touch()
     for arguments in (
         ("discover", "--env", "no/such-v0", "-o", tmp_path),
@@ -168,6 +167,15 @@ def test_what_cannot_be_written_is_refused_before_the_work(tmp_path):
     ):
         result = invoke(*arguments)
         assert result.exit_code == 1 and "cannot write" in result.output
+
+
+def test_help_does_not_import_experiments_or_plotting():
+    code = (
+        "import sys, easee.cli\n"
+        "heavy = {'easee.experiments', 'matplotlib', 'torch', 'jax', 'ray', 'minigrid', 'ale_py'}\n"
+        "assert not heavy & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_version():
@@ -179,7 +187,7 @@ FREEWAY = ("verify", "freeway", "--env", "ALE/Freeway-v5")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         (("compile", "cardnal-grid", "-d", 3), "did you mean 'cardinal-grid'"),
         (("compile", "missing.txt", "-d", 3), "No such file"),
@@ -212,8 +220,8 @@ FREEWAY = ("verify", "freeway", "--env", "ALE/Freeway-v5")
         (("discover", "--env", "CartPole-v1", "--budget", 5000), "state="),
     ],
 )
-def test_errors_are_one_line_without_a_traceback(arguments, says):
+def test_errors_are_one_line_without_a_traceback(arguments, message):
     result = invoke(*arguments)
     assert result.exit_code == 1
-    assert says in result.output and "Traceback" not in result.output
+    assert message in result.output and "Traceback" not in result.output
     assert result.output.startswith("error:") and result.output.count("\n") == 1

@@ -1,14 +1,18 @@
+import subprocess
+import sys
+
+import gymnasium as gym
 import numpy as np
 import pytest
 
 import easee
 from easee import priors
 from easee.agents.sb3.vec_env import VectorAdapter
-from easee.envs.atari import GAMES, Atari, single
+from easee.envs.atari import GAMES, Atari, ram_state, single
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_actions_are_those_of_the_prior_in_the_same_order(game):
+def test_actions_have_the_order_of_the_prior(game):
     names = [name.upper() for name in priors.get(game).actions]
     assert list(Atari(game).action_names) == names
 
@@ -21,7 +25,7 @@ def test_observations_are_stacks_of_four_grey_frames():
     np.testing.assert_array_equal(second[:, :3], first[:, 1:])
 
 
-def test_the_same_seed_gives_the_same_game():
+def test_equal_seeds_give_equal_games():
     def play(seed):
         env, rng = Atari("boxing"), np.random.default_rng(0)
         frames = [env.reset(seed=seed)[0]]
@@ -29,10 +33,10 @@ def test_the_same_seed_gives_the_same_game():
         return np.array(frames)
 
     np.testing.assert_array_equal(play(1), play(1))
-    assert (play(1) != play(2)).any()  # another number of no-ops
+    assert (play(1) != play(2)).any()  # a different number of no-ops
 
 
-def test_without_sticky_actions_the_game_repeats_itself():
+def test_games_are_deterministic_without_sticky_actions():
     env = single("freeway", frameskip=4)
     ale = env.unwrapped.ale
     assert ale.getFloat("repeat_action_probability") == 0.0
@@ -47,7 +51,7 @@ def test_without_sticky_actions_the_game_repeats_itself():
     np.testing.assert_array_equal(*screens)
 
 
-def test_rewards_are_clipped_and_scores_are_not():
+def test_rewards_but_not_scores_are_clipped():
     env = Atari("carnival", max_frames=2400)
     env.reset(seed=0)
     rng = np.random.default_rng(0)
@@ -63,7 +67,7 @@ def test_rewards_are_clipped_and_scores_are_not():
     assert info["final_obs"].shape == (1, 4, 84, 84)
 
 
-def test_carnival_has_no_noop_for_anybody():
+def test_carnival_has_no_noop():
     assert "NOOP" not in Atari("carnival").action_names
 
 
@@ -87,9 +91,7 @@ def test_the_adapter_reports_the_end_of_an_episode():
         assert info["episode"]["l"] == 100
 
 
-def test_the_adapter_wants_same_step_autoreset():
-    import gymnasium as gym
-
+def test_the_adapter_requires_same_step_autoreset():
     with pytest.raises(easee.ArgumentError, match="SAME_STEP"):
         VectorAdapter(gym.make_vec("CartPole-v1", 2, "sync"))
 
@@ -111,3 +113,31 @@ def test_actions_and_seeds_are_checked():
     env.reset(seed=(1, 2))
     with pytest.raises(easee.ArgumentError, match=r"from 0 to 2, found \[-1, 0\]"):
         env.step(np.array([-1, 0]))
+
+
+def test_ram_state_reads_bytes_of_the_memory():
+    env = single("freeway")
+    env.reset(seed=0)
+    before = ram_state(14)(env)
+    for _ in range(5):
+        env.step(1)
+    memory = env.unwrapped.ale.getRAM()
+    assert ram_state(14)(env) == bytes([memory[14]]) > before  # the chicken moved up
+    assert ram_state(14, 3)(env) == bytes([memory[14], memory[3]])
+    assert ram_state()(env) == bytes(memory)
+
+
+def test_without_ale_py_only_making_a_game_fails():
+    code = (
+        "import sys; sys.modules['ale_py'] = None\n"
+        "import easee\n"
+        "from easee.envs.atari import PLAYER, Atari, ram_state, single\n"
+        "print(ram_state(*PLAYER['boxing']).label)\n"
+        "for make in (Atari, single):\n"
+        "    try: make('freeway')\n"
+        "    except easee.MissingExtraError as error: print(error)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    label, *errors = run.stdout.splitlines()
+    assert label == "byte 32, 34 of the game's memory"
+    assert len(errors) == 2 and all("ale-py" in error for error in errors)

@@ -13,74 +13,74 @@ SIZES = [(60, 30), (7, 4), (10, 3), (2, 1), (5, 9)]
 
 
 def play(env, choose, seed=0):
-    """Play an episode; return the observations and the rewards."""
+    """Play an episode; return the observations and rewards."""
     observation, _ = env.reset(seed=seed)
-    seen, rewards, done = [observation], [], False
+    observations, rewards, done = [observation], [], False
     while not done:
         observation, reward, done, truncated, _ = env.step(choose(env))
-        seen.append(observation)
+        observations.append(observation)
         rewards.append(reward)
         assert not truncated
-    return seen, rewards
+    return observations, rewards
 
 
 def optimal(env):
-    """Go towards the ball; back and forth under it."""
+    """Move towards the ball, then back and forth under it."""
     return RIGHT if env.paddle < env.ball else LEFT
 
 
-def test_registered_and_sound():
+def test_is_registered_and_passes_the_checker():
     env = gym.make("easee/Catcher-v0")
     assert env.spec.max_episode_steps is None
     check_env(env.unwrapped)
 
 
 @pytest.mark.parametrize(("width", "height"), SIZES)
-def test_an_episode_has_as_many_steps_as_the_field_has_rows(width, height):
+def test_episode_length_equals_the_number_of_rows(width, height):
     env = Catcher(width, height)
     _, rewards = play(env, lambda env: LEFT)
     assert len(rewards) == height
     assert rewards[:-1] == [0.0] * (height - 1) and rewards[-1] in (1.0, -1.0)
 
 
-def test_the_paper_s_field_by_default():
+def test_the_default_field_is_the_papers():
     env = Catcher()
-    seen, rewards = play(env, optimal)
-    assert len(rewards) == 30 and seen[0].shape == (30, 60, 1)
+    observations, rewards = play(env, optimal)
+    assert len(rewards) == 30 and observations[0].shape == (30, 60, 1)
 
 
-def test_an_observation_shows_the_ball_and_the_paddle():
+def test_observations_show_the_ball_and_the_paddle():
     env = Catcher(9, 6)
     observation, _ = env.reset(seed=3)
     for row in range(6):
         assert observation.dtype == np.uint8 and observation.shape == (6, 9, 1)
         assert np.argwhere(observation[:, :, 0] == BALL).tolist() == [[row, env.ball]]
-        if (row, env.ball) != (5, env.paddle):  # the ball is in front
+        if (row, env.ball) != (5, env.paddle):  # the ball is drawn over it
             assert np.argwhere(observation[:, :, 0] == PADDLE).tolist() == [[5, env.paddle]]
         assert np.count_nonzero(observation) <= 2
         observation, *_ = env.step(row % 2)
     assert np.argwhere(observation[:, :, 0]).tolist() == [[5, env.paddle]]  # the ball is gone
 
 
-def test_the_last_but_one_observation_shows_both_however_it_is_played():
-    # A paddle that has not met a wall is beside the ball then, never behind it.
+def test_the_second_to_last_observation_shows_both():
+    # A paddle that has not hit a wall is then in a column next to the ball's, never in it.
     rng = np.random.default_rng(0)
     env = Catcher()
     for seed in range(20):
-        seen, _ = play(env, lambda env: int(rng.integers(2)), seed)
-        assert {BALL, PADDLE} <= set(np.unique(seen[-2]))
+        observations, _ = play(env, lambda env: int(rng.integers(2)), seed)
+        assert {BALL, PADDLE} <= set(np.unique(observations[-2]))
 
 
-def test_the_ball_is_in_columns_that_can_be_reached():
+def test_balls_fall_in_reachable_columns():
     env = Catcher()
     drawn = {int(env.reset(seed=seed)[0][0].argmax()) for seed in range(500)}
     assert drawn == set(range(0, 60, 2)) == set(env.columns)
 
 
 @pytest.mark.parametrize(("width", "height"), SIZES)
-def test_columns_are_those_that_some_moves_reach(width, height):
+def test_reachable_columns_equal_brute_force(width, height):
     reached = {width // 2}
-    for _ in range(height):  # all that can be reached without a wall
+    for _ in range(height):  # every sequence of moves, without walls
         reached = {column + move for column in reached for move in (-1, 1)}
     assert set(reachable_columns(width, height)) == reached & set(range(width))
 
@@ -95,7 +95,7 @@ def test_every_ball_can_be_caught(width, height):
     assert caught == {int(column): 1.0 for column in env.columns}
 
 
-def test_a_ball_is_lost_if_the_paddle_is_elsewhere():
+def test_a_ball_is_missed_if_the_paddle_is_elsewhere():
     env = Catcher(9, 4)
     outcomes = set()
     for seed in range(30):
@@ -125,7 +125,7 @@ def test_walls_stop_the_paddle(action, column):
     assert env.paddle == column
 
 
-def test_balls_differ_and_seeds_repeat_them():
+def test_equal_seeds_give_equal_balls():
     def balls(seed):
         env = Catcher()
         return [env.reset(seed=s) and env.ball for s in (seed, *[None] * 20)]
@@ -134,7 +134,7 @@ def test_balls_differ_and_seeds_repeat_them():
     assert len(set(balls(1))) > 5
 
 
-def test_the_field_as_text():
+def test_text_rendering():
     env = Catcher(5, 3, render_mode="ansi")
     env.reset(seed=0)
     env.ball = 1
@@ -143,7 +143,7 @@ def test_the_field_as_text():
     assert env.render() == ".....\n.o...\n...=."
 
 
-def test_the_field_as_an_image():
+def test_image_rendering():
     env = Catcher(5, 3, render_mode="rgb_array")
     env.reset(seed=0)
     image = env.render()
@@ -163,7 +163,7 @@ def test_the_field_as_an_image():
         (lambda: Catcher(10.5), "width as a whole number"),
         (lambda: Catcher(render_mode="human"), r"render_mode of \['ansi', 'rgb_array'\]"),
         (lambda: Catcher().step(2), "action of 0 or 1, found 2"),
-        (lambda: Catcher(1, 1), "width"),  # there is no column that one move reaches
+        (lambda: Catcher(1, 1), "width of at least 2"),
     ],
 )
 def test_bad_input(make, error):

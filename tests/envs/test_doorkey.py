@@ -20,29 +20,29 @@ def table():
 
 
 def layout(env):
-    """Return where the agent starts, the key and the door are."""
+    """Return the positions of agent, key and door."""
     return tuple(env.state[:3].tolist()), env.key_place, tuple(env.door.cur_pos)
 
 
-def places(env, kind):
+def cells_with(env, kind):
     cells = [(x, y) for x in range(env.width) for y in range(env.height)]
     return [cell for cell in cells if isinstance(env.grid.get(*cell), kind)]
 
 
-def shortest(table, source, found):
-    """Return the actions of a shortest way from a state to one where `found` holds."""
-    ways, queue = {source: []}, [source]
+def shortest(table, source, is_goal):
+    """Return the actions of a shortest path from a state to one where `is_goal` holds."""
+    paths, queue = {source: []}, [source]
     for state in queue:
-        if found(table.states[state]):
-            return ways[state]
-        for action, there in enumerate(table.successors[state].tolist()):
-            if there not in ways:
-                ways[there] = [*ways[state], action]
-                queue.append(there)
-    raise AssertionError("no way")
+        if is_goal(table.states[state]):
+            return paths[state]
+        for action, successor in enumerate(table.successors[state].tolist()):
+            if successor not in paths:
+                paths[successor] = [*paths[state], action]
+                queue.append(successor)
+    raise AssertionError("there is no path")
 
 
-def test_registered_and_sound():
+def test_is_registered_and_passes_the_checker():
     check_env(gym.make("easee/DoorKey-v0").unwrapped, skip_render_check=True)
 
 
@@ -50,23 +50,19 @@ def test_registered_and_sound():
 def test_the_rooms_are_12_by_17_and_4_by_17(seed):
     env = DoorKey()
     env.reset(seed=seed)
-    free = [c for c in places(env, (type(None), Key, Goal)) if c != (0, 0)]
+    free = [c for c in cells_with(env, (type(None), Key, Goal)) if c != (0, 0)]
     rooms = [c for c in free if c[0] < 13], [c for c in free if c[0] > 13]
     assert [len(room) for room in rooms] == [12 * 17, 4 * 17]
-    assert {y for _, y in free} == set(range(1, 18)) and {x for x, _ in rooms[1]} == {
-        14,
-        15,
-        16,
-        17,
-    }
-    (door,) = places(env, Door)
-    assert door[0] == 13 and places(env, Goal) == [(17, 17)]
-    assert len(places(env, Wall)) == 19 * 19 - len(free) - 1
+    assert {y for _, y in free} == set(range(1, 18))
+    assert {x for x, _ in rooms[1]} == {14, 15, 16, 17}
+    (door,) = cells_with(env, Door)
+    assert door[0] == 13 and cells_with(env, Goal) == [(17, 17)]
+    assert len(cells_with(env, Wall)) == 19 * 19 - len(free) - 1
     (column, _, _), (key, _), _ = layout(env)
     assert 1 <= column <= 12 and 1 <= key <= 12
 
 
-def test_the_layout_stays_until_a_seed_draws_another():
+def test_only_a_seed_draws_a_new_layout():
     env = DoorKey()
     env.reset(seed=0)
     first = layout(env)
@@ -84,7 +80,7 @@ def test_the_layout_stays_until_a_seed_draws_another():
     assert layout(env) == first
 
 
-def test_an_environment_without_a_seed_keeps_its_first_layout():
+def test_the_first_layout_is_kept_without_a_seed():
     env = DoorKey()
     env.reset()
     first = layout(env)
@@ -106,7 +102,7 @@ def test_the_five_relations_of_the_prior_hold_in_every_state(seed):
         np.testing.assert_array_equal(one, other)
 
 
-def test_opening_twice_is_opening_once():
+def test_open_is_idempotent():
     env = DoorKey()
     rng = np.random.default_rng(0)
     opened = 0
@@ -120,13 +116,13 @@ def test_opening_twice_is_opening_once():
             twice, *_ = env.step(OPEN)
             np.testing.assert_array_equal(twice, once)
             opened += bool(once[4]) and not state[4]
-    assert opened == 5  # from the one state in each layout where it does something
+    assert opened == 5  # in the one state of each layout in which it has an effect
 
 
-def test_minigrid_s_own_toggle_closes_again():
+def test_toggle_of_stock_minigrid_closes_the_door_again():
     env = gym.make("MiniGrid-DoorKey-8x8-v0").unwrapped
     env.reset(seed=0)
-    (door,) = places(env, Door)
+    (door,) = cells_with(env, Door)
     env.agent_pos, env.agent_dir, env.carrying = (door[0] - 1, door[1]), 0, Key("yellow")
     opened = []
     for _ in range(2):
@@ -135,28 +131,28 @@ def test_minigrid_s_own_toggle_closes_again():
     assert opened == [True, False]
 
 
-def test_the_door_needs_the_key():
+def test_opening_the_door_requires_the_key():
     env = DoorKey()
     env.reset(seed=0)
     column, row = env.door.cur_pos
-    for holds in (0, 1):
-        env.state = [column - 1, row, 0, holds, 0]
-        assert env.step(OPEN)[0][4] == holds
-        assert env.step(FORWARD)[0][0] == column - 1 + holds
+    for has_key in (0, 1):
+        env.state = [column - 1, row, 0, has_key, 0]
+        assert env.step(OPEN)[0][4] == has_key
+        assert env.step(FORWARD)[0][0] == column - 1 + has_key
 
 
-def test_a_shortest_way_fetches_the_key_opens_the_door_and_reaches_the_goal(table):
+def test_a_shortest_path_fetches_the_key_opens_the_door_and_reaches_the_goal(table):
     goal = table.number(table.states[table.successors[table.ends][0]])
-    way = shortest(table, 0, lambda state: (state == table.states[goal]).all())
-    assert way.count(PICKUP) == way.count(OPEN) == 1 and way.index(PICKUP) < way.index(OPEN)
+    path = shortest(table, 0, lambda state: (state == table.states[goal]).all())
+    assert path.count(PICKUP) == path.count(OPEN) == 1 and path.index(PICKUP) < path.index(OPEN)
     env = DoorKey()
     env.reset(seed=0)
-    *others, last = [env.step(action) for action in way]
+    *others, last = [env.step(action) for action in path]
     assert not any(reward or end or cut for _, reward, end, cut, _ in others)
     assert last[0][:2].tolist() == [17, 17] and last[1:4] == (1.0, True, False)
 
 
-def test_the_reward_is_1_however_late():
+def test_the_reward_does_not_depend_on_time():
     env = DoorKey()
     env.reset(seed=0)
     env.state = [17, 16, 1, 1, 1]
@@ -165,10 +161,10 @@ def test_the_reward_is_1_however_late():
 
 
 @pytest.mark.parametrize(("options", "steps"), [({}, 3249), ({"max_steps": 20}, 20)])
-def test_an_episode_is_cut_off(options, steps):
+def test_episodes_are_truncated(options, steps):
     env = DoorKey(**options)
     env.reset(seed=0)
-    actions = np.arange(steps) % 2 * OPEN  # everything counts as a step
+    actions = np.arange(steps) % 2 * OPEN  # actions without effect count as steps
     flags = [env.step(action)[2:4] for action in actions]
     assert flags == [(False, False)] * (steps - 1) + [(False, True)]
 
@@ -192,11 +188,11 @@ def test_the_table_agrees_with_stepping(seed):
                 break
 
 
-def test_the_table_has_every_state_of_the_world(table):
+def test_the_table_contains_all_states(table):
     cells, door = 12 * 17, 1
-    without_key = (cells - 1) * 4  # nobody stands on the key
+    without_key = (cells - 1) * 4  # the agent cannot stand on the key
     with_key, opened = cells * 4, (cells + door + 4 * 17) * 4
-    beyond = 2  # an episode ends at the goal: nobody turns around there
+    beyond = 2  # the agent cannot turn at the goal, where the episode ends
     assert len(table) == without_key + with_key + opened - beyond
     assert len(np.unique(table.states, axis=0)) == len(table)
 
@@ -208,12 +204,12 @@ def test_a_state_can_be_set_and_read(table):
         env.state = state
         np.testing.assert_array_equal(env.state, state)
         assert env.observation_space.contains(env.state)
-        assert bool(places(env, Key)) != bool(state[3])
+        assert bool(cells_with(env, Key)) != bool(state[3])
     env.state = first
     np.testing.assert_array_equal(env.reset()[0], first)
 
 
-def test_a_state_that_was_set_begins_an_episode():
+def test_setting_a_state_starts_an_episode():
     env = DoorKey(max_steps=3)
     state, _ = env.reset(seed=0)
     for _ in range(2):
@@ -221,7 +217,7 @@ def test_a_state_that_was_set_begins_an_episode():
         assert [env.step(OPEN)[3] for _ in range(3)] == [False, False, True]
 
 
-def test_an_observation_stays_as_it_was():
+def test_observations_are_copies():
     env = DoorKey()
     observation, _ = env.reset(seed=0)
     before = observation.copy()
@@ -229,7 +225,7 @@ def test_an_observation_stays_as_it_was():
     np.testing.assert_array_equal(observation, before)
 
 
-def test_it_is_drawn():
+def test_image_rendering():
     env = DoorKey(render_mode="rgb_array")
     env.reset(seed=0)
     image = env.render()
@@ -247,6 +243,6 @@ def test_bad_actions(action):
         env.step(action)
 
 
-def test_a_copy_may_be_made_before_the_first_reset():
+def test_copies_can_be_made_before_the_first_reset():
     twin = copy.deepcopy(DoorKey())
     np.testing.assert_array_equal(twin.reset(seed=1)[0], DoorKey().reset(seed=1)[0])

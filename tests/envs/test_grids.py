@@ -12,8 +12,8 @@ GRIDS = [CardinalGrid, RotationGrid]
 
 
 @pytest.mark.parametrize("name", ["CardinalGrid", "RotationGrid"])
-def test_registered_and_sound(name):
-    register()  # again: it changes nothing
+def test_is_registered_and_passes_the_checker(name):
+    register()  # a second time, without effect
     env = gym.make(f"easee/{name}-v0")
     assert env.spec.max_episode_steps == 100
     check_env(env.unwrapped)
@@ -27,9 +27,9 @@ def test_moves_are_those_of_the_paper(grid, step):
     state, _ = env.reset(seed=0)
     rng = np.random.default_rng(0)
     for action in rng.integers(len(grid.action_names), size=500):
-        there = step(tuple(state), grid.action_names[action])
-        inside = 0 <= there[0] < 9 and 0 <= there[1] < 7
-        expected = there if inside else tuple(state)
+        target = step(tuple(state), grid.action_names[action])
+        inside = 0 <= target[0] < 9 and 0 <= target[1] < 7
+        expected = target if inside else tuple(state)
         state, reward, terminated, truncated, _ = env.step(action)
         assert tuple(state) == expected and env.observation_space.contains(state)
         assert (reward, terminated, truncated) == (0.0, False, False)
@@ -49,34 +49,34 @@ def test_observations_are_copies():
     assert env.step(0)[0].tolist() == [3, 2]
 
 
-def test_text_and_image():
+def test_text_and_image_rendering():
     env = RotationGrid((4, 3), start=(1, 0, 1), render_mode="ansi")
     assert env.render() == "######\n#....#\n#....#\n#.>..#\n######"
     image = RotationGrid((4, 3), render_mode="rgb_array").render()
     assert image.shape == (25, 30, 3) and image.dtype == np.uint8
     red = (image == (200, 30, 30)).all(axis=2)
-    assert red.sum() == 24  # a cell less the spot that shows the heading
+    assert red.sum() == 24  # a cell without the pixel that shows the heading
     assert CardinalGrid(3).render() is None
 
 
 @pytest.mark.parametrize(
-    "make",
+    ("make", "error"),
     [
-        lambda: CardinalGrid(0),
-        lambda: CardinalGrid(5, start=(9, 9)),
-        lambda: CardinalGrid(5, render_mode="human"),
-        lambda: CardinalGrid(5).step(7),
+        (lambda: CardinalGrid(0), "width of at least 1"),
+        (lambda: CardinalGrid(5, start=(9, 9)), r"start inside a grid of \(5, 5\), found \[9, 9\]"),
+        (lambda: CardinalGrid(5, render_mode="human"), "render_mode of .* found 'human'"),
+        (lambda: CardinalGrid(5).step(7), "action from 0 to 3, found 7"),
     ],
 )
-def test_bad_arguments(make):
-    with pytest.raises(easee.ArgumentError):
+def test_bad_arguments(make, error):
+    with pytest.raises(easee.ArgumentError, match=error):
         make()
 
 
 @pytest.mark.parametrize("grid", GRIDS)
-def test_walkers_see_what_the_environment_shows(grid):
+def test_simulated_walks_equal_those_in_the_environment(grid):
     class Script(easee.UniformExplorer):
-        """Records the actions it hands out."""
+        """An explorer that records its actions."""
 
         def sample(self, mask=None):
             actions = super().sample(mask)
@@ -85,24 +85,24 @@ def test_walkers_see_what_the_environment_shows(grid):
 
     explorer = Script(len(grid.action_names), 7, seed=0)
     explorer.taken = []
-    seen = walk(grid, explorer, 200, (11, 13))
+    visited = walk(grid, explorer, 200, (11, 13))
     for walker in range(7):
         env = grid((11, 13))
         states = [env.reset()[0]] + [env.step(a[walker])[0] for a in explorer.taken]
         numbers = np.ravel_multi_index(np.array(states).T, env.shape)
-        np.testing.assert_array_equal(seen[:, walker], numbers)
+        np.testing.assert_array_equal(visited[:, walker], numbers)
 
 
 def test_unique_states():
     assert unique_states(np.array([[1, 1], [2, 5]])) == 3
 
 
-def test_an_explorer_of_other_actions_is_refused():
+def test_an_explorer_with_other_actions_is_rejected():
     with pytest.raises(easee.ArgumentError, match="4 actions"):
         walk(CardinalGrid, easee.UniformExplorer(3), 10)
 
 
-def test_sizes_are_whole_numbers():
+def test_sizes_must_be_integers():
     assert CardinalGrid(np.int64(5)).size == (5, 5)
     for size in (True, 0, (4.5, 3), "5"):
         with pytest.raises(easee.ArgumentError, match="width"):

@@ -8,54 +8,55 @@ import easee
 from easee import ArgumentError, Explorer, ZetaExplorer, priors
 from easee.explorers import jax as explorers
 from easee.explorers.jax import Uniforms, choose, from_policy, init, sample, step
+from easee.explorers.table import PolicyTable
 
 N = 40
 POLICIES = [("rotation-grid", 5, 0.0), ("cardinal-grid", 8, 0.3), ("doorkey", 4, 0.0)]
 
 
 def follow(policy, floor, masks, dtype, steps=60):
-    """Let the core and JAX act on the same random numbers, with greedy actions in between."""
+    """Step the NumPy and the JAX explorer with the same random numbers; return both' actions."""
     rng = np.random.default_rng(0)
-    core = Explorer(policy, n_envs=N, floor=floor)
-    tables, state, k = from_policy(policy, floor), init(N), core.n_actions
-    both = []
+    explorer = Explorer(policy, n_envs=N, floor=floor)
+    tables, state, k = from_policy(policy, floor), init(N), explorer.n_actions
+    pairs = []
     for _ in range(steps):
-        coins, drawn = rng.random((2, N)).astype(dtype)
+        coins, draws = rng.random((2, N)).astype(dtype)
         greedy, dones = rng.integers(k, size=N), rng.random(N) < 0.05
         mask = None
         if masks:
             mask = rng.random((N, k)) < 0.6
             mask[np.arange(N), rng.integers(k, size=N)] = True
-        given = iter([coins, drawn])
-        core._uniforms = lambda given=given: next(given).astype(float)
-        ours = core.choose(greedy, np.full(N, 0.6), mask)
-        uniforms = Uniforms(*map(jnp.asarray, (coins, drawn, np.zeros(N, dtype))))
-        state, theirs, explored = choose(tables, state, greedy, 0.6, uniforms, mask)
-        np.testing.assert_array_equal(explored, core.explored)
-        both.append((ours, np.asarray(theirs)))
-        core.step(ours, dones)
-        state = step(tables, state, jnp.asarray(ours), jnp.asarray(dones))
-        np.testing.assert_array_equal(state.nodes, core.nodes)
-        np.testing.assert_array_equal(state.lengths, core.lengths)
-    return np.array(both)
+        numbers = iter([coins, draws])
+        explorer._uniforms = lambda numbers=numbers: next(numbers).astype(float)
+        expected = explorer.choose(greedy, np.full(N, 0.6), mask)
+        uniforms = Uniforms(*map(jnp.asarray, (coins, draws, np.zeros(N, dtype))))
+        state, actions, explored = choose(tables, state, greedy, 0.6, uniforms, mask)
+        np.testing.assert_array_equal(explored, explorer.explored)
+        pairs.append((expected, np.asarray(actions)))
+        explorer.step(expected, dones)
+        state = step(tables, state, jnp.asarray(expected), jnp.asarray(dones))
+        np.testing.assert_array_equal(state.nodes, explorer.nodes)
+        np.testing.assert_array_equal(state.lengths, explorer.lengths)
+    return np.array(pairs)
 
 
 @pytest.mark.parametrize("name, depth, floor", POLICIES)
 def test_the_same_random_numbers_give_the_same_actions(name, depth, floor):
-    both = follow(easee.compile(priors.get(name), depth=depth), floor, False, np.float32)
-    np.testing.assert_array_equal(both[:, 0], both[:, 1])
-    assert len(np.unique(both)) > 2
+    pairs = follow(easee.compile(priors.get(name), depth=depth), floor, False, np.float32)
+    np.testing.assert_array_equal(pairs[:, 0], pairs[:, 1])
+    assert len(np.unique(pairs)) > 2
 
 
 @pytest.mark.parametrize("name, depth, floor", POLICIES)
-def test_so_do_masks(name, depth, floor):
+def test_the_same_random_numbers_give_the_same_actions_with_masks(name, depth, floor):
     policy = easee.compile(priors.get(name), depth=depth)
     with jax.enable_x64(True):
-        both = follow(policy, floor, True, np.float64)
-    np.testing.assert_array_equal(both[:, 0], both[:, 1])
+        pairs = follow(policy, floor, True, np.float64)
+    np.testing.assert_array_equal(pairs[:, 0], pairs[:, 1])
 
 
-def test_a_mask_is_kept_in_single_precision():
+def test_masks_are_obeyed_in_single_precision():
     tables = from_policy(easee.compile(priors.get("cardinal-grid"), depth=4))
     mask = jnp.array([[True, False, False, True], [False, True, False, False]])
     keys = jax.random.split(jax.random.key(0), 500)
@@ -67,13 +68,13 @@ def test_a_mask_is_kept_in_single_precision():
 def test_cumulative_sums_are_rounded_up():
     # A uniform of single precision is below the sum if and only if it is below the rounded one.
     policy = easee.compile(priors.get("boxing"), depth=3)
-    exact = Explorer(policy)._cumulative
-    ours = np.asarray(from_policy(policy).cumulative)
-    assert ours.dtype == np.float32 and (ours >= exact).all()
-    assert (np.nextafter(ours, np.float32(-1)) < exact).all()
+    exact = PolicyTable.from_policy(policy).cumulative
+    rounded = np.asarray(from_policy(policy).cumulative)
+    assert rounded.dtype == np.float32 and (rounded >= exact).all()
+    assert (np.nextafter(rounded, np.float32(-1)) < exact).all()
 
 
-def test_nodes_are_visited_as_the_policy_says():
+def test_visits_follow_the_policy():
     policy = easee.compile(priors.get("rotation-grid"), depth=4)
     tables = from_policy(policy)
 
@@ -93,27 +94,29 @@ def test_nodes_are_visited_as_the_policy_says():
             minlength=len(expected),
         )
         counts = np.bincount(np.asarray(nodes[layer]), minlength=len(expected))
-        there = expected > 0
-        assert counts[~there].sum() == 0
-        assert chisquare(counts[there], 20_000 * expected[there]).pvalue > 1e-4
+        possible = expected > 0
+        assert counts[~possible].sum() == 0
+        assert chisquare(counts[possible], 20_000 * expected[possible]).pvalue > 1e-4
 
 
-def test_repetitions_last_as_the_core_s_do():
+def test_durations_follow_the_zeta_distribution_in_both_explorers():
     tables, mu = explorers.zeta(3), 2.0
     draws = jax.vmap(lambda key: choose(tables, init(), 0, 1.0, key)[0].remaining)
     lengths = 1 + np.asarray(draws(jax.random.split(jax.random.key(0), 40_000)))
-    core = ZetaExplorer(3, n_envs=40_000, seed=1, mu=mu)
-    core.sample()
+    explorer = ZetaExplorer(3, n_envs=40_000, seed=1, mu=mu)
+    explorer.sample()
     edges = [1, 2, 3, 4, 6, 10, 20, 100, 10**9]
-    counts, theirs = (np.histogram(x, edges)[0] for x in (lengths, core.remaining))
+    counts, counts_numpy = (np.histogram(x, edges)[0] for x in (lengths, explorer.remaining))
     n = np.arange(1, 10**6)
-    chances = [(n[(n >= a) & (n < b)] ** -mu).sum() for a, b in zip(edges, edges[1:], strict=False)]
-    chances = np.array(chances) / np.sum(chances)
-    assert chisquare(counts, 40_000 * chances).pvalue > 1e-4
-    assert chisquare(theirs, 40_000 * chances).pvalue > 1e-4
+    probabilities = [
+        (n[(n >= a) & (n < b)] ** -mu).sum() for a, b in zip(edges, edges[1:], strict=False)
+    ]
+    probabilities = np.array(probabilities) / np.sum(probabilities)
+    assert chisquare(counts, 40_000 * probabilities).pvalue > 1e-4
+    assert chisquare(counts_numpy, 40_000 * probabilities).pvalue > 1e-4
 
 
-def test_a_repetition_goes_on_until_something_ends_it():
+def test_what_ends_a_repetition():
     tables = explorers.zeta(4)
     state = init(4)._replace(repeated=jnp.full(4, 2), remaining=jnp.full(4, 3))
     key = jax.random.key(0)
@@ -131,7 +134,7 @@ def test_a_repetition_goes_on_until_something_ends_it():
     assert not explored.any()
 
 
-def test_explorers_of_different_size_are_mapped_over():
+def test_stacked_explorers_of_different_size():
     kinds = [
         explorers.uniform(2),
         from_policy(easee.compile(priors.get("catcher"), depth=6)),
@@ -142,13 +145,13 @@ def test_explorers_of_different_size_are_mapped_over():
 
     @jax.jit
     def together(states):
-        def one(tables, state, key):
+        def roll(tables, state, key):
             for i in range(9):
                 state, actions = sample(tables, state, jax.random.fold_in(key, i))
                 state = step(tables, state, actions)
             return state, actions
 
-        return jax.vmap(one)(explorers.stack(kinds), states, keys)
+        return jax.vmap(roll)(explorers.stack(kinds), states, keys)
 
     stacked, _ = together(states)
     for i, tables in enumerate(kinds):
@@ -156,11 +159,11 @@ def test_explorers_of_different_size_are_mapped_over():
         for j in range(9):
             state, actions = sample(tables, state, jax.random.fold_in(keys[i], j))
             state = step(tables, state, actions)
-        for ours, alone in zip(stacked, state, strict=True):
-            np.testing.assert_array_equal(ours[i], alone)
+        for batched, alone in zip(stacked, state, strict=True):
+            np.testing.assert_array_equal(batched[i], alone)
 
 
-def test_what_does_not_fit_is_refused():
+def test_bad_arguments():
     with pytest.raises(ArgumentError, match=r"same number of actions, found \[2, 3\]"):
         explorers.stack([explorers.uniform(2), explorers.uniform(3)])
     with pytest.raises(ArgumentError, match="n_actions"):

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 import easee
 from easee import Equivalences, balance, priors, unroll
+from easee.flow.arguments import layer_weights
 from easee.flow.deterministic.symmetry import quotient
-from easee.flow.network import network
-from easee.flow.objective import layer_entropies, layer_weights, node_weights
+from easee.flow.objective import layer_entropies, make_objective
 from tests.oracles import assert_certified, cvxpy_objective, plain_gap, plain_objective
 from tests.strategies import presentations
 
@@ -30,7 +30,7 @@ GRAPHS = [
 
 
 def objectives(graph):
-    """Ways to weigh a graph: (weights, interest)."""
+    """Return several (weights, interest) for a graph."""
     d, n = graph.depth, len(graph)
     last, half = np.zeros(d), np.zeros(d)
     last[-1] = 1
@@ -89,7 +89,7 @@ def test_random_weights_and_interest_are_certified(omega, depth, data):
 
 
 @pytest.mark.parametrize("decay", [0.3, 0.5, 0.7, 2.0])
-def test_weights_that_fade_or_grow_are_certified(decay):
+def test_geometric_weights_are_certified(decay):
     graph = unroll(priors.get("rotation-grid-complete"), 40)
     weights = decay ** np.arange(40)
     assert_certified(balance(graph, weights=weights), weights)
@@ -97,7 +97,7 @@ def test_weights_that_fade_or_grow_are_certified(decay):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_light_layers_between_heavy_ones_are_certified(seed):
-    # There the optimum visits some nodes less often than there are numbers for.
+    # The optimal visits of some nodes underflow.
     graph = unroll(priors.get("rotation-grid-complete"), 30)
     weights = np.random.default_rng(seed).random(30) ** 3 + 1e-6
     policy = balance(graph, weights=weights)
@@ -107,7 +107,7 @@ def test_light_layers_between_heavy_ones_are_certified(seed):
 
 def node_weight_exists(graph, weights, interest):
     try:
-        return node_weights(graph, weights, interest).any()
+        return make_objective(graph, weights=weights, interest=interest).omega.any()
     except easee.ArgumentError:
         return False
 
@@ -142,7 +142,7 @@ def test_uniform_layers_where_they_are_possible():
 
 
 def test_catcher_has_a_closed_form():
-    """With i of t steps to the right, uniform layers ask for (i + 1) / (t + 2) to go right."""
+    """After i of t steps to the right, uniform layers need probability (i + 1) / (t + 2)."""
     policy = easee.compile(priors.get("catcher"), 12)
     for node in np.flatnonzero(~policy.graph.ends):
         word = policy.graph.word(node)
@@ -162,7 +162,7 @@ def test_dead_ends_hold_their_mass():
     assert graph.ends[dead] and graph.depths[dead] == 1
     policy = balance(graph)
     assert_certified(policy)
-    omega = node_weights(graph)
+    omega = make_objective(graph).omega
     assert omega[dead] == pytest.approx(1.0)  # it counts in all three layers
 
 
@@ -174,11 +174,11 @@ def test_entropy_is_the_weighted_mean_of_layer_entropies():
     assert policy.entropy == pytest.approx(mean, abs=1e-12)
 
 
-# --- uniqueness and symmetry ---------------------------------------------------------------------
+# --- uniqueness and symmetry ----------------------------------------------------------------------
 
 
 def assert_same_policy(one, two, rename=lambda name: name):
-    """`two` is `one` with its actions renamed."""
+    """Check that `two` is `one` with its actions renamed."""
     for node in np.flatnonzero(~one.graph.ends):
         word = [rename(name) for name in one.graph.word(node)]
         other = two.graph.node(word)
@@ -192,7 +192,7 @@ def assert_same_policy(one, two, rename=lambda name: name):
 
 @pytest.mark.parametrize(("name", "depth"), GRAPHS)
 @pytest.mark.parametrize("kind", ["default", "last layer", "second half"])
-def test_the_order_of_actions_changes_nothing(name, depth, kind):
+def test_policies_do_not_depend_on_the_order_of_actions(name, depth, kind):
     omega = priors.get(name)
     turned = Equivalences(omega.actions[::-1], [omega])
     one, two = unroll(omega, depth), unroll(turned, depth)
@@ -201,7 +201,7 @@ def test_the_order_of_actions_changes_nothing(name, depth, kind):
 
 
 @given(presentations(), st.integers(1, 4))
-def test_the_order_of_actions_changes_nothing_at_random(omega, depth):
+def test_policies_of_random_priors_do_not_depend_on_the_order_of_actions(omega, depth):
     try:
         policy = easee.compile(omega, depth)
     except easee.PriorError:
@@ -222,13 +222,13 @@ SYMMETRIES = [
 
 
 @pytest.mark.parametrize(("name", "swaps"), SYMMETRIES)
-def test_a_symmetry_of_the_prior_is_one_of_the_policy(name, swaps):
+def test_policies_have_the_symmetries_of_the_prior(name, swaps):
     policy = easee.compile(priors.get(name), 5)
     assert_same_policy(policy, policy, rename=lambda action: swaps.get(action, action))
 
 
-def test_the_flow_of_largest_path_entropy_is_taken():
-    """Among all flows with the same visits, found by moving mass around cycles."""
+def test_the_flow_has_the_largest_path_entropy():
+    """Compare with other flows with the same visits, by moving mass around cycles."""
     policy = easee.compile(priors.get("cardinal-grid"), 4)
     graph = policy.graph
     tails, actions = np.nonzero(graph.forward)
@@ -243,7 +243,7 @@ def test_the_flow_of_largest_path_entropy_is_taken():
             ratio = flow[edge[s, x]] * flow[edge[t, y]] / (flow[edge[s, y]] * flow[edge[t, x]])
             assert ratio == pytest.approx(1.0, abs=1e-6)
             checked += 1
-    # Cycles of length 4 are rare here, so also compare with a direct maximisation.
+    # Cycles of length 4 are rare here, so compare with a direct maximisation too.
     free = cp.Variable(len(flow), nonneg=True)
     into = np.zeros((len(graph), len(flow)))
     into[heads, np.arange(len(flow))] = 1
@@ -257,12 +257,12 @@ def test_the_flow_of_largest_path_entropy_is_taken():
 
 def test_quotients_are_small_where_there_is_symmetry():
     graph = unroll(priors.get("boxing"), 4)
-    small = quotient(network(graph, node_weights(graph))).network
+    small = quotient(make_objective(graph)).objective.network
     assert small.n_nodes < 100 < len(graph)
     assert small.sizes.sum() == len(graph)
 
 
-# --- certificates --------------------------------------------------------------------------------
+# --- certificates ---------------------------------------------------------------------------------
 
 
 def test_duality_gap_bounds_the_distance_of_any_policy(rng):
@@ -305,7 +305,7 @@ def test_missing_the_tolerance_raises_and_carries_the_policy():
     assert_certified(caught.value.policy)
 
 
-# --- bad input -----------------------------------------------------------------------------------
+# --- bad input ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -335,7 +335,7 @@ def test_bad_tolerance_and_graph():
         balance("graph")
 
 
-# --- narrow and deep ------------------------------------------------------------------------------
+# --- narrow and deep graphs -----------------------------------------------------------------------
 
 ABSORBING = Equivalences(
     "a b z".split(),
@@ -344,21 +344,21 @@ ABSORBING = Equivalences(
 
 
 @pytest.mark.parametrize("depth", [50, 200, 1000])
-def test_narrow_ways_are_balanced_at_any_depth(depth):
+def test_narrow_graphs_are_balanced_at_any_depth(depth):
     policy = easee.compile(ABSORBING, depth)
     assert policy.gap <= 1e-9
-    # In every layer two words without z, and the absorbing one.
+    # Every layer has two words without z, and the absorbing one.
     assert policy.entropy == pytest.approx(np.log(3), abs=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_nodes_of_interest_along_a_narrow_way(seed):
+def test_nodes_of_interest_in_a_narrow_graph(seed):
     graph = easee.unroll(Equivalences(["a", "b"], ["b a ~ a b", "b b b ~"]), 80)
     interest = np.random.default_rng(seed).random(len(graph)) < 0.5
     assert easee.balance(graph, interest=interest).gap <= 1e-9
 
 
-def test_outcomes_along_a_narrow_way():
+def test_outcomes_in_a_narrow_graph():
     graph = easee.unroll(ABSORBING, 100)
     outcomes = np.random.default_rng(0).random((len(graph), 12)) ** 4
     outcomes /= outcomes.sum(axis=1, keepdims=True)
@@ -372,7 +372,7 @@ def test_one_node_of_interest_far_away():
     assert easee.balance(graph, interest=interest).gap <= 1e-9
 
 
-def test_rows_that_sum_to_a_little_more_do_not_look_better():
+def test_rows_that_sum_to_slightly_more_than_1_do_not_lower_the_gap():
     policy = easee.compile(priors.get("catcher"), 100)
     noise = 1 + 0.02 * np.random.default_rng(0).standard_normal(policy.probabilities.shape)
     table = policy.probabilities * noise

@@ -1,4 +1,4 @@
-"""The stochastic case: nodes are distributions over states that may overlap."""
+"""The stochastic case: nodes are overlapping distributions over states."""
 
 import itertools
 import warnings
@@ -15,11 +15,9 @@ from easee import Equivalences, ExplorationPolicy, balance, priors, unroll
 from easee.envs.slippery import slippery_outcomes
 from easee.flow.linalg.dense import gram, inverse_root, product
 from easee.flow.linalg.laplacian import SingularError
-from easee.flow.network import network
-from easee.flow.objective import node_weights
-from easee.flow.outcomes import mixture
-from easee.flow.stochastic import time_expanded as steps
-from easee.flow.stochastic.block_tridiagonal import Ladder
+from easee.flow.objective import StateEntropy, make_objective
+from easee.flow.stochastic import time_expanded
+from easee.flow.stochastic.block_tridiagonal import BlockTridiagonal
 from tests.oracles import MOVES, step_distributions
 from tests.strategies import presentations
 
@@ -43,7 +41,7 @@ def plain_entropy(graph, table, outcomes, weights=None):
 
 
 def plain_gap(graph, table, outcomes, weights=None):
-    """From the definition: the gradient of a node at a step, summed over the steps it is held."""
+    """Compute the gap from its definition, with gradients summed over the steps of each node."""
     reward, average = np.zeros(len(graph)), 0.0
     mixtures = plain_mixtures(graph, table, outcomes)
     distributions = step_distributions(graph, table)
@@ -91,7 +89,7 @@ def assert_certified(policy, outcomes, weights=None, tolerance=1e-9):
 
 
 def flow_variables(graph):
-    """A CVXPY flow, its visits, and what makes it one."""
+    """Return a CVXPY flow, its visits, and its constraints."""
     tails, actions = np.nonzero(graph.forward)
     heads = graph.successors[tails, actions]
     flow = cp.Variable(len(tails), nonneg=True)
@@ -113,7 +111,7 @@ def mixtures_of(graph, visits, outcomes):
 
 def solve_quietly(problem):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # "solution may be inaccurate": it says so
+        warnings.simplefilter("ignore", UserWarning)  # "solution may be inaccurate"
         problem.solve(solver=cp.CLARABEL)
     return problem.value
 
@@ -125,12 +123,12 @@ def cvxpy_entropy(graph, outcomes, weights=None):
     return solve_quietly(cp.Problem(cp.Maximize(sum(terms)), conditions))
 
 
-# --- outcomes to try ------------------------------------------------------------------------------
+# --- random outcomes ------------------------------------------------------------------------------
 
 
 @st.composite
 def outcome_matrices(draw, nodes, most_states=6):
-    """Few states, so that supports overlap, small fractions, and rows that come again."""
+    """Draw few states, so that supports overlap, small fractions, and repeated rows."""
     states = draw(st.integers(1, most_states))
     part = st.sampled_from([0, 0, 1, 1, 2, 3, 0.01])
     row = st.lists(part, min_size=states, max_size=states).filter(any)
@@ -144,7 +142,7 @@ def outcome_matrices(draw, nodes, most_states=6):
 
 @st.composite
 def problems(draw, most_nodes=80, most_states=6):
-    """A graph, outcomes and weights, some of them zero."""
+    """Draw a graph, outcomes and weights, some of them zero."""
     omega = draw(presentations())
     depth = draw(st.integers(1, 4))
     try:
@@ -213,7 +211,7 @@ def test_ready_made_graphs(name, depth, states, most, kind):
 
 
 def test_unlikely_outcomes():
-    """Chances from 1 down to 1e-30: some optimal visits are smaller than any number there is."""
+    """Probabilities go down to 1e-30, and some optimal visits underflow."""
     graph = unroll(priors.get("rotation-grid-complete"), 5)
     outcomes = random_outcomes(graph, 60, 4) ** 20
     outcomes /= outcomes.sum(axis=1, keepdims=True)
@@ -221,7 +219,7 @@ def test_unlikely_outcomes():
 
 
 def test_steps_after_the_last_move_count():
-    """A finite monoid: after three steps everything stands still, and still counts."""
+    """In a finite monoid nothing moves after three steps, but later steps still count."""
     graph = unroll(
         Equivalences(["a", "b"], ["a a ~ a", "b b ~ b", "a b a ~ a b", "b a b ~ b a"]), 7
     )
@@ -233,8 +231,8 @@ def test_steps_after_the_last_move_count():
         assert policy.entropy == pytest.approx(cvxpy_entropy(graph, outcomes, weights), abs=1e-5)
 
 
-def test_a_coin_flip_beats_a_sure_thing():
-    """Edges that carry nothing and cost nothing: the hard case of an interior-point method."""
+def test_a_coin_flip_beats_a_certain_outcome():
+    """Unused edges with zero reduced cost are the hard case of an interior-point method."""
     graph = unroll(Equivalences(["sure", "flip"]), 1)
     policy = balance(graph, outcomes=[[1, 0], [1, 0], [0.5, 0.5]])
     np.testing.assert_array_equal(policy.visits, [1, 0, 1])
@@ -242,7 +240,7 @@ def test_a_coin_flip_beats_a_sure_thing():
 
 
 def test_one_step_of_separate_outcomes_has_a_closed_form():
-    """Without overlap J is H(p) and the mean of the rows' entropies h: p is proportional to e^h."""
+    """Without overlap J is H(p) plus the mean of the rows' entropies h, so p is e^h, scaled."""
     graph = unroll(Equivalences(["a", "b", "c"]), 1)
     outcomes = np.zeros((4, 6))
     outcomes[0, 0] = outcomes[1, 0] = 1
@@ -253,12 +251,12 @@ def test_one_step_of_separate_outcomes_has_a_closed_form():
     assert policy.entropy == pytest.approx(np.log(6), abs=1e-12)
 
 
-# --- where it is the ordinary problem -------------------------------------------------------------
+# --- agreement with the deterministic problem -----------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["cardinal-grid", "rotation-grid-complete", "freeway"])
 @pytest.mark.parametrize("weights", [None, [0, 1, 2, 0, 1, 3]])
-def test_separate_outcomes_change_nothing(name, weights):
+def test_separate_outcomes_do_not_change_the_policy(name, weights):
     graph = unroll(priors.get(name), 6)
     ordinary = balance(graph, weights=weights)
     chances = [0.7, 0.2, 0.1]
@@ -273,7 +271,7 @@ def test_separate_outcomes_change_nothing(name, weights):
 
 
 def test_outcomes_of_different_steps_may_overlap():
-    """The states of a step only meet each other: one that is reached again counts again."""
+    """Only states of the same step matter: a state that is reached again counts again."""
     graph = unroll(priors.get("catcher"), 6)
     column = np.arange(len(graph)) - np.searchsorted(graph.depths, graph.depths)
     outcomes = np.eye(7)[column]
@@ -282,12 +280,12 @@ def test_outcomes_of_different_steps_may_overlap():
     assert policy.bound == pytest.approx(np.mean(np.log(np.arange(2, 8))))
 
 
-def test_the_general_method_agrees_with_the_ordinary_one():
-    """Almost separate, so that the ordinary solver is not asked."""
+def test_the_stochastic_solver_agrees_with_the_deterministic_one():
+    """The outcomes overlap slightly, so that the stochastic solver is used."""
     for name, depth in (("rotation-grid-complete", 8), ("cardinal-grid", 8), ("freeway", 5)):
         graph = unroll(priors.get(name), depth)
         outcomes = np.hstack([np.eye(len(graph)) * (1 - 1e-12), np.full((len(graph), 1), 1e-12)])
-        assert not mixture(graph, outcomes).separate
+        assert isinstance(make_objective(graph, outcomes=outcomes), StateEntropy)
         policy, ordinary = balance(graph, outcomes=outcomes), balance(graph)
         np.testing.assert_allclose(policy.visits, ordinary.visits, rtol=1e-6, atol=1e-9)
         used = ordinary.visits > 1e-6
@@ -296,7 +294,7 @@ def test_the_general_method_agrees_with_the_ordinary_one():
         )
 
 
-# --- which of the optimal flows -------------------------------------------------------------------
+# --- choice among the optimal flows ---------------------------------------------------------------
 
 
 def test_nodes_with_the_same_outcomes_share_evenly():
@@ -306,7 +304,7 @@ def test_nodes_with_the_same_outcomes_share_evenly():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_flow_of_largest_path_entropy_is_taken(seed):
+def test_the_flow_has_the_largest_path_entropy(seed):
     graph = unroll(priors.get("cardinal-grid"), 3)
     rng = np.random.default_rng(seed)
     outcomes = random_outcomes(graph, 5, 3, seed)[rng.integers(0, 8, len(graph))]
@@ -319,7 +317,7 @@ def test_the_flow_of_largest_path_entropy_is_taken(seed):
     ):
         conditions.append(q == best)
     tails, actions = np.nonzero(graph.forward)
-    # The entropy of a path is that of its choices: F log(F / p), with p the mass at the tail.
+    # The entropy of a path is the sum over its edges of F log(F / p), p being the tail's mass.
     paths = -cp.sum(cp.rel_entr(flow, visits[tails]))
     solve_quietly(cp.Problem(cp.Maximize(paths), conditions))
     ours = policy.visits[tails] * policy.probabilities[tails, actions]
@@ -329,7 +327,7 @@ def test_the_flow_of_largest_path_entropy_is_taken(seed):
 
 
 @given(problems(), st.randoms(use_true_random=False))
-def test_the_order_of_actions_and_states_changes_nothing(problem, random):
+def test_policies_do_not_depend_on_the_order_of_actions_and_states(problem, random):
     graph, outcomes, weights = problem
     if not graph.exact:
         return
@@ -337,10 +335,10 @@ def test_the_order_of_actions_and_states_changes_nothing(problem, random):
     other = np.array([turned.node(graph.word(node)) for node in range(len(graph))])
     shuffled = list(range(outcomes.shape[1]))
     random.shuffle(shuffled)
-    again = np.empty_like(outcomes)
-    again[other] = outcomes[:, shuffled]
+    permuted = np.empty_like(outcomes)
+    permuted[other] = outcomes[:, shuffled]
     one = balance(graph, outcomes=outcomes, weights=weights)
-    two = balance(turned, outcomes=again, weights=weights)
+    two = balance(turned, outcomes=permuted, weights=weights)
     np.testing.assert_allclose(two.visits[other], one.visits, atol=1e-6)
     flow = one.visits[:, None] * one.probabilities
     np.testing.assert_allclose(
@@ -349,7 +347,7 @@ def test_the_order_of_actions_and_states_changes_nothing(problem, random):
 
 
 def _turned(graph):
-    """The same graph with its actions in reverse, nodes breadth first."""
+    """Return the graph with its actions in reverse order and nodes breadth first."""
     order, seen = [0], {0}
     for node in order:
         for head in graph.successors[node][::-1].tolist():
@@ -386,7 +384,7 @@ def test_slippery_outcomes_by_trying_all_slips():
 
 
 @pytest.mark.parametrize("name", ["cardinal-right-left", "cardinal-all-commute", "cardinal-grid"])
-def test_any_true_prior_of_the_grid_will_do(name):
+def test_any_valid_prior_of_the_grid_is_accepted(name):
     graph = unroll(priors.get(name), 3)
     outcomes = slippery_outcomes(graph, 0.5)
     np.testing.assert_allclose(outcomes.sum(axis=1), 1.0, atol=1e-14)
@@ -407,7 +405,7 @@ def test_bad_slippery_arguments():
         slippery_outcomes(unroll(there_and_back, 2), 0.1)
 
 
-# Depth, slip: entropy of the cells under the ordinary policy, and under the one for the outcomes.
+# By depth and slip: entropy of the cells under the ordinary policy, and with outcomes.
 MEASURED = {
     (4, 0.1): (2.340443, 2.340837),
     (4, 0.3): (2.385190, 2.392208),
@@ -419,11 +417,11 @@ MEASURED = {
 
 
 @pytest.mark.parametrize(("depth", "slip"), MEASURED)
-def test_knowing_the_slips_helps(depth, slip):
+def test_outcomes_improve_on_the_ordinary_policy(depth, slip):
     graph = unroll(priors.get("cardinal-grid"), depth)
     outcomes = slippery_outcomes(graph, slip)
     ordinary, policy = balance(graph), balance(graph, outcomes=outcomes)
-    before = mixture(graph, outcomes).objective(ordinary.visits)
+    before = make_objective(graph, outcomes=outcomes).value(ordinary.visits)
     assert before < policy.entropy < policy.bound
     assert before + easee.duality_gap(graph, ordinary.probabilities, outcomes=outcomes) >= (
         policy.entropy
@@ -432,18 +430,19 @@ def test_knowing_the_slips_helps(depth, slip):
     assert_certified(policy, outcomes.toarray())
 
 
-def test_without_slips_nothing_changes():
+def test_outcomes_without_slips_do_not_change_the_policy():
     graph = unroll(priors.get("cardinal-grid"), 6)
     policy = balance(graph, outcomes=slippery_outcomes(graph, 0.0))
     np.testing.assert_array_equal(policy.probabilities, balance(graph).probabilities)
     assert policy.entropy == pytest.approx(balance(graph).entropy, abs=1e-12)
 
 
-def test_when_every_move_slips_nothing_matters():
+def test_when_every_move_slips_all_policies_are_equal():
     graph = unroll(priors.get("cardinal-grid"), 4)
-    policy = balance(graph, outcomes=slippery_outcomes(graph, 1.0))
+    outcomes = slippery_outcomes(graph, 1.0)
+    policy = balance(graph, outcomes=outcomes)
     assert policy.gap <= 1e-12
-    even = mixture(graph, slippery_outcomes(graph, 1.0)).objective(balance(graph).visits)
+    even = make_objective(graph, outcomes=outcomes).value(balance(graph).visits)
     assert policy.entropy == pytest.approx(even, abs=1e-12)
 
 
@@ -514,7 +513,7 @@ def test_round_trip(tmp_path):
     easee.Explorer(loaded, n_envs=3, seed=0).sample()
 
 
-def test_dense_and_sparse_are_the_same_and_stay_as_they_are():
+def test_dense_and_sparse_outcomes_agree_and_are_not_modified():
     graph = unroll(priors.get("catcher"), 4)
     dense = random_outcomes(graph, 5, 3)
     kept = dense.copy()
@@ -531,7 +530,7 @@ def test_dense_and_sparse_are_the_same_and_stay_as_they_are():
 
 
 @pytest.mark.parametrize("size", [1, 64, 65, 129, 200])
-def test_blocks_are_what_numpy_says(size, rng):
+def test_dense_operations_agree_with_numpy(size, rng):
     a, b = rng.normal(size=(size, size + 30)), rng.normal(size=(size + 30, 70))
     a[: size // 2, :40] = 0.0  # tiles of zeros
     np.testing.assert_allclose(product(a, b), a @ b, atol=1e-12 * size)
@@ -544,22 +543,22 @@ def test_blocks_are_what_numpy_says(size, rng):
         inverse_root(matrix - 1000 * size * np.eye(size))
 
 
-def test_the_ladder_solves_its_equations(rng):
+def test_block_tridiagonal_solution(rng):
     graph = unroll(priors.get("rotation-grid-complete"), 6)
-    net = network(graph, node_weights(graph))
-    problem = steps.problem(graph, net, mixture(graph, random_outcomes(graph, 9, 3)))
+    objective = make_objective(graph, outcomes=random_outcomes(graph, 9, 3))
+    problem = time_expanded.time_expand(graph, objective)
     net, n = problem.network, problem.network.n_nodes
     conductance = 10.0 ** rng.uniform(-9, 9, len(net.tails))
     scale, pushed = rng.random(len(problem.weights)) + 0.1, rng.normal(size=len(net.tails))
     leak, residual = rng.normal(size=n), rng.normal(size=n)
     leak[net.layers[-2] :] = residual[0] = 0.0
-    ladder = Ladder(problem, conductance, scale, np.zeros(n))
-    change = ladder.solve(pushed, leak, residual)
+    system = BlockTridiagonal(problem, conductance, scale, np.zeros(n))
+    change = system.solve(pushed, leak, residual)
     drop = change.value[net.tails] - change.arrival[net.heads]
     into = np.bincount(net.heads, change.flow, n)
     out = np.bincount(net.tails, change.flow, n)
     inner = slice(0, net.layers[-2])
-    np.testing.assert_allclose(change.drop, drop, atol=1e-8)
+    np.testing.assert_allclose(change.slack, drop, atol=1e-8)
     np.testing.assert_allclose((into - out)[inner], leak[inner], atol=1e-6)
     bent = problem.matrix.T @ (scale * (problem.matrix @ into))
     np.testing.assert_allclose(
@@ -611,17 +610,17 @@ def test_bad_outcomes(change, message):
 @pytest.mark.parametrize(
     "outcomes", ["chances", 3, [[1], [0.5, 0.5]], [["a"]] * 6, np.full((6, 1), 1j), {}, object()]
 )
-def test_outcomes_that_are_no_matrix(outcomes):
+def test_outcomes_that_are_not_a_matrix(outcomes):
     with pytest.raises(easee.ArgumentError):
         balance(unroll(easee.commute("a", "b"), 2), outcomes=outcomes)
 
 
-def test_a_hair_off_is_let_pass():
+def test_rounding_errors_in_outcomes_are_accepted():
     graph, outcomes = bad(put(0.25 + 1e-10))
     assert_certified(balance(graph, outcomes=outcomes), outcomes)
 
 
-def test_interest_and_outcomes_do_not_go_together():
+def test_interest_and_outcomes_exclude_each_other():
     graph, outcomes = bad(lambda o: o)
     interest = np.ones(len(graph), bool)
     with pytest.raises(easee.ArgumentError, match="leave out `interest`"):
@@ -631,8 +630,8 @@ def test_interest_and_outcomes_do_not_go_together():
         easee.duality_gap(graph, table, outcomes=outcomes, interest=interest)
 
 
-def test_what_does_not_fit_in_memory_is_refused(monkeypatch):
-    monkeypatch.setattr(steps, "free_memory", lambda: 10_000)
+def test_problems_that_do_not_fit_in_memory_are_rejected(monkeypatch):
+    monkeypatch.setattr(time_expanded, "free_memory", lambda: 10_000)
     graph = unroll(priors.get("catcher"), 9)
     with pytest.raises(easee.GraphTooLargeError, match="up to 10: .*lower the depth"):
         balance(graph, outcomes=random_outcomes(graph, 5, 3))

@@ -3,7 +3,7 @@ import pytest
 from easee import Equivalences, PriorError, priors
 
 
-def test_every_prior_has_a_name_and_a_sentence():
+def test_every_prior_has_a_description():
     for name in priors.names():
         assert isinstance(priors.get(name), Equivalences)
         assert priors.describe(name)
@@ -29,28 +29,34 @@ def test_every_prior_has_a_name_and_a_sentence():
         ("carnival", 5, 1),
     ],
 )
-def test_sizes(name, actions, relations):
+def test_numbers_of_actions_and_relations(name, actions, relations):
     omega = priors.get(name)
     assert (len(omega.actions), len(omega)) == (actions, relations)
 
 
-def test_a_misspelt_name_suggests_the_nearest():
+def test_unknown_names_suggest_the_nearest():
     with pytest.raises(PriorError, match="did you mean 'rotation-grid'"):
         priors.get("rotaton-grid")
     with pytest.raises(PriorError):
         priors.describe("nothing like it")
 
 
-def test_impossible_parts():
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: priors.cardinal_grid(commuting="vertical"),
+        lambda: priors.cardinal_grid(inverses=3),
+        lambda: priors.rotation_grid(relations=4),
+        lambda: priors.get(5),
+        lambda: priors.atari(None),
+    ],
+)
+def test_invalid_arguments(call):
     with pytest.raises(PriorError):
-        priors.cardinal_grid(commuting="vertical")
-    with pytest.raises(PriorError):
-        priors.cardinal_grid(inverses=3)
-    with pytest.raises(PriorError):
-        priors.rotation_grid(relations=4)
+        call()
 
 
-def test_atari_uses_only_what_the_game_has():
+def test_atari_uses_only_the_actions_of_the_game():
     assert len(priors.atari(["NOOP", "UP", "DOWN"])) == 0
     six = ["NOOP", "FIRE", "RIGHT", "LEFT", "RIGHTFIRE", "LEFTFIRE"]
     assert len(priors.atari(six)) == 2

@@ -12,7 +12,7 @@ from easee.errors import ProbeError
 
 
 class Ring(gym.Env):
-    """Squares in a circle; every action goes on by a number of them."""
+    """A ring of squares; each action moves by a number of them."""
 
     observation_space = gym.spaces.Discrete(1000)
 
@@ -34,11 +34,11 @@ class Ring(gym.Env):
 
 class Uncopyable(Ring):
     def __deepcopy__(self, memo):
-        raise TypeError("no copies of this one")
+        raise TypeError("this environment cannot be copied")
 
 
 class Slippery(gym.Wrapper):
-    """Some steps go elsewhere."""
+    """A wrapper that replaces some actions by random ones."""
 
     def step(self, action):
         random = self.unwrapped.np_random
@@ -46,7 +46,7 @@ class Slippery(gym.Wrapper):
 
 
 class Counting(gym.Wrapper):
-    """Counts the steps of all copies together."""
+    """A wrapper that counts the steps of all copies together."""
 
     taken = 0
 
@@ -55,97 +55,97 @@ class Counting(gym.Wrapper):
         return self.env.step(action)
 
 
-def found_in(env, **options):
+def discover_few(env, **options):
     return discover(env, **{"states": 40, "rollout": 2000, **options})
 
 
-def texts(found):
-    return [str(evidence) for evidence in found.evidence]
+def texts(result):
+    return [str(check) for check in result.evidence]
 
 
 def same_graph(one, two, depth):
-    """Tell whether two priors merge the same words; nodes are numbered alike if so."""
+    """Return whether two priors have the same graph, which has the same node numbers then."""
     graphs = [unroll(omega, depth) for omega in (one, two)]
     return graphs[0].layer_sizes == graphs[1].layer_sizes and np.array_equal(
         graphs[0].successors, graphs[1].successors
     )
 
 
-def assert_none_follows_from_those_before(omega):
+def assert_independent(omega):
     for i, (left, right) in enumerate(omega):
         assert Equivalences(omega.actions, omega.pairs[:i]).equivalent(left, right) is not True
 
 
-# --- worlds whose equivalences are known ---------------------------------------------------------
+# --- environments with known equivalences --------------------------------------------------------
 
 
-def test_all_there_is_to_know_of_the_rotation_grid_is_found():
-    found = discover(RotationGrid(), states=100, rollout=5000)
-    assert same_graph(found.equivalences, priors.get("rotation-grid-complete"), 12)
-    assert found.length == 4 and all(e.violations == 0 for e in found.evidence)
-    assert_none_follows_from_those_before(found.equivalences)
+def test_the_complete_prior_of_the_rotation_grid_is_found():
+    result = discover(RotationGrid(), states=100, rollout=5000)
+    assert same_graph(result.equivalences, priors.get("rotation-grid-complete"), 12)
+    assert result.length == 4 and all(check.violations == 0 for check in result.evidence)
+    assert_independent(result.equivalences)
 
 
-def test_four_moves_are_found_to_be_the_plane():
-    found = found_in(CardinalGrid(), max_length=3)
-    graph = unroll(found.equivalences, 8)
+def test_the_prior_of_the_cardinal_grid_is_found():
+    result = discover_few(CardinalGrid(), max_length=3)
+    graph = unroll(result.equivalences, 8)
     assert graph.layer_sizes == (1, *(4 * n for n in range(1, 9)))
-    assert same_graph(found.equivalences, priors.get("cardinal-grid"), 8)
-    assert_none_follows_from_those_before(found.equivalences)
+    assert same_graph(result.equivalences, priors.get("cardinal-grid"), 8)
+    assert_independent(result.equivalences)
 
 
-def test_a_tolerance_looks_past_the_walls():
+def test_a_tolerance_ignores_the_walls():
     complete = priors.get("rotation-grid-complete")
-    world = RotationGrid(8)
-    strict = found_in(world, states=100, eventful=0.0)
+    env = RotationGrid(8)
+    strict = discover_few(env, states=100, eventful=0.0)
     assert not same_graph(strict.equivalences, complete, 6)
-    tolerant = found_in(world, states=100, eventful=0.0, tolerance=0.3)
+    tolerant = discover_few(env, states=100, eventful=0.0, tolerance=0.3)
     assert same_graph(tolerant.equivalences, complete, 6)
-    assert any(e.violations for e in tolerant.evidence)
-    assert all(e.violations <= 0.3 * e.trials for e in tolerant.evidence)
+    assert any(check.violations for check in tolerant.evidence)
+    assert all(check.violations <= 0.3 * check.trials for check in tolerant.evidence)
     assert any("30%" in note for note in tolerant.notes)
 
 
-def test_a_finite_world_is_found_to_be_finite():
-    found = found_in(Ring(5, one=1, two=2), max_length=5)
-    assert len(unroll(found.equivalences, 6)) == 5
-    assert_none_follows_from_those_before(found.equivalences)
-    assert "two ~ one one" in texts(found) or "one one ~ two" in texts(found)
+def test_a_finite_environment_has_a_finite_graph():
+    result = discover_few(Ring(5, one=1, two=2), max_length=5)
+    assert len(unroll(result.equivalences, 6)) == 5
+    assert_independent(result.equivalences)
+    assert "two ~ one one" in texts(result) or "one one ~ two" in texts(result)
 
 
-def test_an_action_that_does_nothing_is_found():
-    assert texts(found_in(Ring(50, wait=0, go=1), max_length=1)) == ["wait ~ Λ"]
+def test_an_action_without_effect_is_found():
+    assert texts(discover_few(Ring(50, wait=0, go=1), max_length=1)) == ["wait ~ Λ"]
 
 
-def test_two_actions_that_do_the_same_are_found():
-    found = found_in(Ring(50, go=1, run=1, leap=9), max_length=1)
-    assert texts(found) == ["run ~ go"]
+def test_equal_actions_are_found():
+    result = discover_few(Ring(50, go=1, run=1, leap=9), max_length=1)
+    assert texts(result) == ["run ~ go"]
 
 
-def test_what_has_no_equivalences_gets_none():
-    found = found_in(Ring(1000, go=1, leap=30), max_length=1)
-    assert found.evidence == () and len(found.equivalences) == 0
-    assert found.equivalences.actions == ("go", "leap")
+def test_an_environment_without_equivalences():
+    result = discover_few(Ring(1000, go=1, leap=30), max_length=1)
+    assert result.evidence == () and len(result.equivalences) == 0
+    assert result.equivalences.actions == ("go", "leap")
 
 
 def test_actions_without_names_are_numbers():
-    world = Ring(50, go=1, back=-1)
-    del world.action_names
-    assert texts(found_in(world, max_length=2)) == ["0 1 ~ Λ", "1 0 ~ Λ"]
+    env = Ring(50, go=1, back=-1)
+    del env.action_names
+    assert texts(discover_few(env, max_length=2)) == ["0 1 ~ Λ", "1 0 ~ Λ"]
 
 
 @pytest.mark.slow
-def test_the_door_and_the_key_are_not_overlooked():
-    found = discover(DoorKey(), max_length=3, states=100, seed=1)
+def test_rare_effects_of_doorkey_are_respected():
+    result = discover(DoorKey(), max_length=3, states=100, seed=1)
     for left, right in priors.doorkey():
-        assert found.equivalences.equivalent(left, right) is True
-    assert_none_follows_from_those_before(found.equivalences)
-    assert "near effects of" in " ".join(found.notes)
+        assert result.equivalences.equivalent(left, right) is True
+    assert_independent(result.equivalences)
+    assert "near effects of" in " ".join(result.notes)
     for layout in range(3):
         table = tabulate(DoorKey(), seed=layout)
         ended = np.zeros(len(table), bool)
-        ended[table.successors[table.ends]] = True  # at the goal nothing goes on
-        for pair in found.equivalences.indexed.pairs:
+        ended[table.successors[table.ends]] = True  # the episode ends at the goal
+        for pair in result.equivalences.indexed.pairs:
             ends = []
             for word in pair:
                 end = np.flatnonzero(~ended)
@@ -155,7 +155,7 @@ def test_the_door_and_the_key_are_not_overlooked():
             assert (ends[0] != ends[1]).mean() <= 0.001
 
 
-# --- what it costs -------------------------------------------------------------------------------
+# --- cost ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("budget", [1, 50, 200, 700, 1200, 1500])
@@ -163,12 +163,12 @@ def test_the_door_and_the_key_are_not_overlooked():
 def test_a_budget_is_never_exceeded(world, budget):
     Counting.taken = 0
     env = TimeLimit(Counting(world(997, go=1, leap=31)), 20)
-    found = discover(env, states=20, rollout=100, max_length=15, budget=budget)
-    assert found.env_steps == Counting.taken <= budget
-    assert found.length < 15 and any(f"budget of {budget:,} steps" in n for n in found.notes)
+    result = discover(env, states=20, rollout=100, max_length=15, budget=budget)
+    assert result.env_steps == Counting.taken <= budget
+    assert result.length < 15 and any(f"budget of {budget:,} steps" in n for n in result.notes)
 
 
-def test_a_larger_budget_gets_further():
+def test_a_larger_budget_completes_longer_words():
     lengths = [
         discover(RotationGrid(), states=30, budget=budget).length
         for budget in (100, 3000, 4500, 10_000)
@@ -176,75 +176,77 @@ def test_a_larger_budget_gets_further():
     assert lengths == sorted(lengths) and lengths[0] == 0 and lengths[-1] == 4
 
 
-def test_words_that_follow_from_what_is_known_cost_nothing():
-    two, three = (found_in(CardinalGrid(), max_length=n).env_steps for n in (2, 3))
-    new = 4 * 3  # places at a distance of three: one more step for each, in the first 16 states
+def test_words_that_follow_from_known_relations_cost_no_steps():
+    two, three = (discover_few(CardinalGrid(), max_length=n).env_steps for n in (2, 3))
+    new = 4 * 3  # squares at distance three: one step for each, in the first 16 states
     assert three - two == 16 * new
 
 
-def test_what_was_found_within_the_budget_is_true():
-    found = discover(RotationGrid(), states=30, budget=3500)
-    assert found.length < 4
+def test_relations_found_within_a_small_budget_are_true():
+    result = discover(RotationGrid(), states=30, budget=3500)
+    assert result.length < 4
     complete = priors.get("rotation-grid-complete")
-    assert found.evidence
-    assert all(complete.equivalent(e.left, e.right) for e in found.evidence)
+    assert result.evidence
+    assert all(complete.equivalent(check.left, check.right) for check in result.evidence)
 
 
-def test_nothing_is_said_about_a_budget_that_lasted():
-    found = found_in(Ring(5, one=1), max_length=2)
-    assert found.length == 2 and not any("budget" in note for note in found.notes)
+def test_notes_do_not_mention_a_sufficient_budget():
+    result = discover_few(Ring(5, one=1), max_length=2)
+    assert result.length == 2 and not any("budget" in note for note in result.notes)
 
 
-def test_the_same_seed_finds_the_same():
-    one, again, other = (found_in(DoorKey(), max_length=2, seed=seed) for seed in (3, 3, 4))
+def test_equal_seeds_give_equal_results():
+    one, again, other = (discover_few(DoorKey(), max_length=2, seed=seed) for seed in (3, 3, 4))
     assert one == again
     assert one.env_steps != other.env_steps
 
 
-def test_progress_is_told():
-    told = []
-    found_in(RotationGrid(), max_length=2, progress=lambda *now: told.append(now))
-    assert [tried for tried, _ in told] == list(range(1, 3 + 9 + 1))
-    assert told[-1][1] == 1 + 3 + 6  # the empty word, three letters, nine words less three
+def test_progress_is_reported():
+    reports = []
+    discover_few(RotationGrid(), max_length=2, progress=lambda *counts: reports.append(counts))
+    assert [tried for tried, _ in reports] == list(range(1, 3 + 9 + 1))
+    assert reports[-1][1] == 1 + 3 + 6  # the empty word, three actions, six of nine words
 
 
 # --- what is compared ----------------------------------------------------------------------------
 
 
-def test_a_function_may_say_what_is_compared():
-    found = found_in(CardinalGrid(), max_length=1, state=lambda env: int(env.unwrapped.state[0]))
-    assert texts(found) == ["up ~ Λ", "down ~ Λ"]
-    assert not any("compared observations" in note for note in found.notes)
-    assert any("compared observations" in n for n in found_in(CardinalGrid(), max_length=1).notes)
+def test_a_state_function_replaces_observations():
+    column = discover_few(
+        CardinalGrid(), max_length=1, state=lambda env: int(env.unwrapped.state[0])
+    )
+    assert texts(column) == ["up ~ Λ", "down ~ Λ"]
+    assert "compared observations" not in column.notes
+    assert "compared observations" in discover_few(CardinalGrid(), max_length=1).notes
 
 
-# --- worlds that nothing can be found in ---------------------------------------------------------
+# --- environments that cannot be explored --------------------------------------------------------
 
 
-def test_observations_that_count_steps_are_refused_by_name():
+def test_observations_that_count_steps_are_rejected():
     env = TimeAwareObservation(TimeLimit(CardinalGrid(), 50), flatten=False)
     with pytest.raises(easee.ArgumentError, match=r"count steps: \['time'\].*state="):
-        found_in(env)
-    found = found_in(env, max_length=2, state=lambda env: tuple(env.unwrapped.state.tolist()))
-    assert "right left ~ Λ" in texts(found)
+        discover_few(env)
+    result = discover_few(env, max_length=2, state=lambda env: tuple(env.unwrapped.state.tolist()))
+    assert "right left ~ Λ" in texts(result)
 
 
-def test_a_random_world_is_refused_with_a_way_out():
+def test_a_random_environment_is_rejected():
     with pytest.raises(ProbeError, match=r"random.*repeat_action_probability=0.*verify"):
-        found_in(Slippery(CardinalGrid()))
+        discover_few(Slippery(CardinalGrid()))
 
 
-def test_observations_that_never_repeat_are_refused_with_a_way_out():
+def test_observations_that_never_repeat_are_rejected():
     with pytest.raises(easee.ArgumentError, match="state="):
-        found_in(gym.make("CartPole-v1"))
+        discover_few(gym.make("CartPole-v1"))
 
 
-def test_names_that_no_prior_can_have_are_refused_before_the_work():
-    world = Counting(Ring(5, **{"go on": 1, "back": -1}))
+def test_invalid_action_names_are_rejected_before_any_step():
+    env = Counting(Ring(5, **{"go on": 1, "back": -1}))
     Counting.taken = 0
     with pytest.raises(easee.PriorError, match="'go on'"):
-        found_in(world)
-    assert Counting.taken < 100
+        discover_few(env)
+    assert Counting.taken == 0
 
 
 @pytest.mark.parametrize(
@@ -263,4 +265,4 @@ def test_names_that_no_prior_can_have_are_refused_before_the_work():
 def test_bad_arguments(options, says):
     env = options.pop("env", CardinalGrid())
     with pytest.raises(easee.ArgumentError, match=says):
-        found_in(env, **options)
+        discover_few(env, **options)

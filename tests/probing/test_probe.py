@@ -22,7 +22,6 @@ from easee.probing.probe import (
     ProbeError,
     ReplayingProbe,
     make_probe,
-    names_of,
 )
 
 CHECKS = (OrderEnforcing, PassiveEnvChecker)
@@ -35,11 +34,11 @@ class Uncopyable(CardinalGrid):
     error = TypeError
 
     def __deepcopy__(self, memo):
-        raise self.error("no copies of this one")
+        raise self.error("this environment cannot be copied")
 
 
 class Restless(Uncopyable):
-    """It starts elsewhere at every reset, whatever the seed."""
+    """An environment that starts in a random state, whatever the seed."""
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed, options=options)
@@ -48,7 +47,7 @@ class Restless(Uncopyable):
 
 
 class Slippery(gym.Wrapper):
-    """Some steps go elsewhere."""
+    """A wrapper that replaces some actions by random ones."""
 
     def step(self, action):
         random = self.unwrapped.np_random
@@ -56,7 +55,7 @@ class Slippery(gym.Wrapper):
 
 
 class Counting(gym.Wrapper):
-    """Counts the steps of all copies together."""
+    """A wrapper that counts the steps of all copies together."""
 
     taken = 0
 
@@ -71,15 +70,15 @@ def freeway(**options):
 
 MAKERS = {
     "Freeway": (freeway, CloningProbe),
-    "Freeway in stacks": (lambda: FrameStackObservation(freeway(), 3), CloningProbe),
+    "Freeway stacked": (lambda: FrameStackObservation(freeway(), 3), CloningProbe),
     "CardinalGrid": (lambda: gym.make("easee/CardinalGrid-v0", size=5), CopyingProbe),
-    "CardinalGrid in stacks": (lambda: FrameStackObservation(CardinalGrid(5), 3), CopyingProbe),
+    "CardinalGrid stacked": (lambda: FrameStackObservation(CardinalGrid(5), 3), CopyingProbe),
     "CartPole": (lambda: gym.make("CartPole-v1"), CopyingProbe),
     "MiniGrid": (lambda: gym.make("MiniGrid-DoorKey-6x6-v0"), CopyingProbe),
-    "without copies": (lambda: Uncopyable(5), ReplayingProbe),
-    "without copies, in stacks": (lambda: FrameStackObservation(Uncopyable(5), 3), ReplayingProbe),
+    "uncopyable": (lambda: Uncopyable(5), ReplayingProbe),
+    "uncopyable, stacked": (lambda: FrameStackObservation(Uncopyable(5), 3), ReplayingProbe),
 }
-ONE_OF_EACH = {name: MAKERS[name][0] for name in ("Freeway", "CardinalGrid", "without copies")}
+ONE_PER_METHOD = {name: MAKERS[name][0] for name in ("Freeway", "CardinalGrid", "uncopyable")}
 
 
 @pytest.fixture(params=MAKERS)
@@ -87,9 +86,9 @@ def make(request):
     return MAKERS[request.param][0]
 
 
-@pytest.fixture(params=ONE_OF_EACH)
-def make_one(request):
-    return ONE_OF_EACH[request.param]
+@pytest.fixture(params=ONE_PER_METHOD)
+def make_per_method(request):
+    return ONE_PER_METHOD[request.param]
 
 
 def words(n_actions, lengths, seed=0):
@@ -97,8 +96,8 @@ def words(n_actions, lengths, seed=0):
     return [rng.integers(n_actions, size=length).tolist() for length in lengths]
 
 
-def by_hand(env, seed, word):
-    """Step an environment from a reset on, up to its end; return what `seen` returns."""
+def step_directly(env, seed, word):
+    """Step a new episode up to its end; return what `outcome` returns for its last state."""
     observation, _ = env.reset(seed=seed)
     terminated = truncated = False
     for action in word:
@@ -107,78 +106,79 @@ def by_hand(env, seed, word):
     return digest(observation), terminated, truncated
 
 
-def seen(place):
-    return digest(place.observation), place.terminated, place.truncated
+def outcome(snapshot):
+    return digest(snapshot.observation), snapshot.terminated, snapshot.truncated
 
 
-# --- going back ----------------------------------------------------------------------------------
+# --- restoring states ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_every_environment_gets_the_first_kind_that_works(name):
+def test_make_probe_chooses_the_first_method_that_works(name):
     make, kind = MAKERS[name]
     assert type(make_probe(make())) is kind
 
 
-def test_words_come_out_as_in_a_fresh_environment_again_and_again(make):
+def test_outcomes_equal_those_of_a_new_environment(make):
     probe = make_probe(make())
     first, second, third = words(probe.n_actions, (6, 1, 7))
     start = probe.reset(3)
-    place = probe.after(start, first)
-    fresh = make()
-    tries = [(start, second), (place, second), (place, third), (start, [])]
-    expected = [by_hand(fresh, 3, w) for w in (second, first + second, first + third, [])]
+    middle = probe.after(start, first)
+    env = make()
+    executions = [(start, second), (middle, second), (middle, third), (start, [])]
+    expected = [step_directly(env, 3, w) for w in (second, first + second, first + third, [])]
     for _ in range(2):
-        assert [seen(probe.after(there, word)) for there, word in tries] == expected
+        assert [outcome(probe.after(snapshot, word)) for snapshot, word in executions] == expected
 
 
-def test_a_place_stays_what_it_is(make):
+def test_executing_words_does_not_change_a_snapshot(make):
     probe = make_probe(make())
-    place = probe.after(probe.reset(3), [0, 1])
-    before, key = copy.deepcopy(place.observation), place.key
+    snapshot = probe.after(probe.reset(3), [0, 1])
+    before, key = copy.deepcopy(snapshot.observation), snapshot.key
     for word in words(probe.n_actions, (5, 5)):
-        probe.after(place, word)
+        probe.after(snapshot, word)
     probe.reset(4)
-    assert digest(place.observation) == digest(before)
-    assert probe.after(place, []).key == place.key == key
+    assert digest(snapshot.observation) == digest(before)
+    assert probe.after(snapshot, []).key == snapshot.key == key
 
 
-def test_a_walk_is_the_places_of_its_beginnings(make):
+def test_a_walk_contains_the_outcomes_of_all_prefixes(make):
     probe = make_probe(make())
-    place = probe.reset(1)
+    snapshot = probe.reset(1)
     (word,) = words(probe.n_actions, (6,))
-    walk = probe.walk(place, word)
-    assert [seen(p) for p in walk] == [seen(probe.after(place, word[:i])) for i in range(7)]
-    assert seen(probe.after(walk[-1], word)) == seen(probe.after(place, word + word))
+    walk = probe.walk(snapshot, word)
+    prefixes = [word[:i] for i in range(7)]
+    assert list(map(outcome, walk)) == [outcome(probe.after(snapshot, w)) for w in prefixes]
+    assert outcome(probe.after(walk[-1], word)) == outcome(probe.after(snapshot, word + word))
 
 
-def test_episodes_are_cut_off_in_time_wherever_one_goes_back_to(make_one):
-    probe = make_probe(TimeLimit(make_one(), 5))
-    place = probe.after(probe.reset(0), [1, 1, 1])
+def test_time_limits_are_restored(make_per_method):
+    probe = make_probe(TimeLimit(make_per_method(), 5))
+    snapshot = probe.after(probe.reset(0), [1, 1, 1])
     for _ in range(3):
-        assert not probe.after(place, [1]).truncated
-        assert probe.after(place, [1, 1]).truncated
+        assert not probe.after(snapshot, [1]).truncated
+        assert probe.after(snapshot, [1, 1]).truncated
 
 
-def test_a_place_where_the_episode_was_cut_off_stays(make_one):
-    probe = make_probe(TimeLimit(make_one(), 5))
+def test_actions_after_a_truncated_episode_are_ignored(make_per_method):
+    probe = make_probe(TimeLimit(make_per_method(), 5))
     end = probe.after(probe.reset(0), [1] * 9)
     steps = probe.steps
-    again = probe.after(end, [2, 1])
-    assert end.truncated and seen(again) == seen(end) and again.key == end.key
-    assert probe.steps - steps in (0, 5)  # starting over takes five to get there
+    repeated = probe.after(end, [2, 1])
+    assert end.truncated and outcome(repeated) == outcome(end) and repeated.key == end.key
+    assert probe.steps - steps in (0, 5)  # replaying takes five steps
 
 
-def test_a_place_where_the_episode_ended_stays():
+def test_actions_after_a_terminated_episode_are_ignored():
     probe = make_probe(gym.make("CartPole-v1"))
     end = probe.after(probe.reset(0), [1] * 50)
     steps = probe.steps
-    again = probe.after(end, [0, 0])
-    assert end.terminated and seen(again) == seen(end) and again.key == end.key
+    repeated = probe.after(end, [0, 0])
+    assert end.terminated and outcome(repeated) == outcome(end) and repeated.key == end.key
     assert probe.steps == steps
 
 
-def test_an_end_is_another_key_than_the_same_observation_before():
+def test_keys_distinguish_terminated_episodes():
     class Ends(CardinalGrid):
         def step(self, action):
             observation, reward, _, _, info = super().step(action)
@@ -190,18 +190,18 @@ def test_an_end_is_another_key_than_the_same_observation_before():
     assert probe.after(start, [0]).key != probe.after(start, [3]).key
 
 
-def test_every_step_is_counted(make_one):
+def test_all_steps_are_counted(make_per_method):
     Counting.taken = 0
-    probe = make_probe(Counting(make_one()))
+    probe = make_probe(Counting(make_per_method()))
     assert probe.steps == Counting.taken
-    place = probe.after(probe.reset(0), [1] * 7)
-    probe.walk(place, [1, 1, 1])
-    probe.after(place, [])
+    snapshot = probe.after(probe.reset(0), [1] * 7)
+    probe.walk(snapshot, [1, 1, 1])
+    probe.after(snapshot, [])
     assert probe.steps == Counting.taken
     assert Counting.taken >= 10
 
 
-def test_without_a_seed_every_reset_is_another():
+def test_resets_without_a_seed_differ():
     probe = make_probe(gym.make("CartPole-v1"))
     assert len({probe.reset(None).key for _ in range(5)}) == 5
     assert probe.reset(7).key == probe.reset(7).key
@@ -211,24 +211,24 @@ def test_without_a_seed_every_reset_is_another():
 
 
 @pytest.mark.parametrize("world", [CardinalGrid, Uncopyable])
-def test_randomness_repeats_itself_unless_it_is_fresh(world):
+def test_randomness_is_restored_unless_a_seed_is_given(world):
     probe = make_probe(Slippery(world()))
-    place = probe.after(probe.reset(0), [0, 0])
+    snapshot = probe.after(probe.reset(0), [0, 0])
     word = [0, 2, 0, 2]
-    assert len({probe.after(place, word).key for _ in range(8)}) == 1
-    fresh = [probe.after(place, word, fresh=seed).key for seed in range(8)]
-    assert len(set(fresh)) > 1
-    assert fresh == [probe.after(place, word, fresh=seed).key for seed in range(8)]
-    there = [probe.after(probe.after(place, word, fresh=seed), word).key for seed in range(8)]
-    assert there == [probe.after(place, word * 2, fresh=seed).key for seed in range(8)]
+    assert len({probe.after(snapshot, word).key for _ in range(8)}) == 1
+    outcomes = [probe.after(snapshot, word, seed=seed).key for seed in range(8)]
+    assert len(set(outcomes)) > 1
+    assert outcomes == [probe.after(snapshot, word, seed=seed).key for seed in range(8)]
+    continued = [probe.after(probe.after(snapshot, word, seed=seed), word).key for seed in range(8)]
+    assert continued == [probe.after(snapshot, word * 2, seed=seed).key for seed in range(8)]
 
 
-def test_sticky_actions_repeat_themselves_unless_they_are_fresh():
+def test_sticky_actions_are_restored_unless_a_seed_is_given():
     probe = make_probe(freeway(repeat_action_probability=0.5))
-    place = probe.after(probe.reset(0), [0, 0])
+    snapshot = probe.after(probe.reset(0), [0, 0])
     word = [1, 2, 1, 0, 1]
-    assert len({probe.after(place, word).key for _ in range(8)}) == 1
-    assert len({probe.after(place, word, fresh=seed).key for seed in range(8)}) > 1
+    assert len({probe.after(snapshot, word).key for _ in range(8)}) == 1
+    assert len({probe.after(snapshot, word, seed=seed).key for seed in range(8)}) > 1
 
 
 # --- pictures ------------------------------------------------------------------------------------
@@ -242,19 +242,19 @@ def test_sticky_actions_repeat_themselves_unless_they_are_fresh():
         lambda: gym.make("easee/CardinalGrid-v0", size=5, render_mode="ansi"),
         lambda: Uncopyable(5, render_mode="rgb_array"),
     ],
-    ids=["Freeway", "MiniGrid", "CardinalGrid", "without copies"],
+    ids=["Freeway", "MiniGrid", "CardinalGrid", "uncopyable"],
 )
-def test_a_picture_shows_the_place_wherever_the_environment_is(make):
+def test_pictures_show_the_snapshot(make):
     probe = make_probe(make())
     start = probe.reset(0)
-    place = probe.after(start, [1, 1, 2] * 3)
-    fresh = make()
-    for there, word in ((start, []), (place, [1, 1, 2] * 3), (start, [])):
-        by_hand(fresh, 0, word)
-        np.testing.assert_array_equal(probe.picture(there), fresh.render())
+    middle = probe.after(start, [1, 1, 2] * 3)
+    env = make()
+    for state, word in ((start, []), (middle, [1, 1, 2] * 3), (start, [])):
+        step_directly(env, 0, word)
+        np.testing.assert_array_equal(probe.picture(state), env.render())
 
 
-def test_there_is_no_picture_without_a_mode():
+def test_there_is_no_picture_without_a_render_mode():
     probe = make_probe(CardinalGrid())
     assert probe.picture(probe.reset(0)) is None
 
@@ -262,7 +262,7 @@ def test_there_is_no_picture_without_a_mode():
 # --- what is compared ----------------------------------------------------------------------------
 
 
-def test_a_function_may_say_what_is_compared():
+def test_a_state_function_replaces_observations():
     probe = make_probe(CardinalGrid(), state=lambda env: int(env.unwrapped.state[0]))
     start = probe.reset(0)
     assert probe.after(start, [2]).key == start.key != probe.after(start, [0]).key
@@ -270,32 +270,26 @@ def test_a_function_may_say_what_is_compared():
 
 
 @pytest.mark.parametrize("read", [lambda env: env.unwrapped.state, lambda env: [1, 2]])
-def test_a_state_must_be_hashable(read):
+def test_states_must_be_hashable(read):
     with pytest.raises(easee.ArgumentTypeError, match="hashable"):
         make_probe(CardinalGrid(), state=read)
 
 
-def test_actions_without_names_are_numbers():
-    assert names_of(gym.make("CartPole-v1")) == ("0", "1")
-    assert names_of(gym.make("easee/CardinalGrid-v0")) == ("right", "left", "up", "down")
-    assert names_of(freeway()) == ("NOOP", "UP", "DOWN")
-
-
-# --- which environments --------------------------------------------------------------------------
+# --- kinds of environments -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("error", [TypeError, RuntimeError, copy.Error, pickle.PicklingError])
-def test_whatever_keeps_an_environment_from_being_copied_it_starts_over(error):
+def test_environments_that_cannot_be_copied_are_replayed(error):
     env = Uncopyable()
     env.error = error
     assert isinstance(make_probe(env), ReplayingProbe)
 
 
-def test_an_environment_that_cannot_be_put_back_is_refused():
-    with pytest.raises(ProbeError, match="cannot be put back") as caught:
+def test_an_environment_that_cannot_be_restored_is_rejected():
+    with pytest.raises(ProbeError, match="cannot be saved and restored") as caught:
         make_probe(Restless())
-    assert "no copies of this one" in str(caught.value)
-    assert "came out differently" in str(caught.value)
+    assert "this environment cannot be copied" in str(caught.value)
+    assert "had different outcomes" in str(caught.value)
 
 
 class FromOne(CardinalGrid):
@@ -313,7 +307,7 @@ class FromOne(CardinalGrid):
         (lambda: gym.make_vec("CartPole-v1", 2), "environment"),
     ],
 )
-def test_only_environments_with_a_list_of_actions(env, says):
+def test_only_discrete_actions_from_zero_on_are_accepted(env, says):
     with pytest.raises(easee.ArgumentTypeError, match=says):
         make_probe(env())
 
@@ -321,7 +315,7 @@ def test_only_environments_with_a_list_of_actions(env, says):
 @pytest.mark.parametrize(
     "around", [lambda env: env, lambda env: FrameStackObservation(env, 2)], ids=["made", "stacked"]
 )
-def test_wrappers_that_only_check_are_left_out_and_the_caller_keeps_them(around):
+def test_checking_wrappers_are_removed_from_the_probe_only(around):
     def layers(env):
         while isinstance(env, gym.Wrapper):
             yield type(env)
@@ -336,53 +330,53 @@ def test_wrappers_that_only_check_are_left_out_and_the_caller_keeps_them(around)
     env.step(0)
 
 
-# --- copies that are none ------------------------------------------------------------------------
+# --- copies that share state ---------------------------------------------------------------------
 
 
 class Moves(gym.Env):
-    """Its moves are functions that know this one; copies would move it instead of themselves."""
+    """An environment whose moves are closures over itself, so that copies move the original."""
 
     action_space = gym.spaces.Discrete(2)
     observation_space = gym.spaces.Discrete(11)
     action_names = ("left", "right")
 
     def __init__(self):
-        self.place = 5
+        self.square = 5
         self.moves = [lambda: self.go(-1), lambda: self.go(1)]
 
     def go(self, by):
-        self.place = min(max(self.place + by, 0), 10)
+        self.square = min(max(self.square + by, 0), 10)
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
-        self.place = 5
-        return self.place, {}
+        self.square = 5
+        return self.square, {}
 
     def step(self, action):
         self.moves[action]()
-        return self.place, 0.0, False, False, {}
+        return self.square, 0.0, False, False, {}
 
 
-def shown_by_a_function():
+def observed_through_a_closure():
     env = CardinalGrid(20)
     return gym.wrappers.TransformObservation(env, lambda _: env.state.copy(), env.observation_space)
 
 
 @pytest.mark.parametrize(
-    ("make", "pair"), [(Moves, "left ~ right"), (shown_by_a_function, "right ~ left")]
+    ("make", "pair"), [(Moves, "left ~ right"), (observed_through_a_closure, "right ~ left")]
 )
-def test_a_copy_that_moves_or_shows_the_original_is_found_out(make, pair):
+def test_copies_that_share_state_with_the_original_are_detected(make, pair):
     env = make()
     omega = easee.Equivalences(env.get_wrapper_attr("action_names"), [pair])
-    found = easee.verify(env, omega, states=20)
-    assert "starting over" in found.copies and found.relations[0].rate > 0.9
+    result = easee.verify(env, omega, states=20)
+    assert "replaying" in result.copies and result.relations[0].rate > 0.9
 
 
 # --- counters ------------------------------------------------------------------------------------
 
 
 class Ring(gym.Env):
-    """Whatever is done goes one place on."""
+    """A ring of squares on which every action moves one square forward."""
 
     observation_space = gym.spaces.Discrete(12)
 
@@ -392,17 +386,17 @@ class Ring(gym.Env):
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
-        self.place = 0
+        self.square = 0
         return 0, {}
 
     def step(self, action):
-        self.place = (self.place + 1) % 12
-        return self.place, 0.0, False, False, {}
+        self.square = (self.square + 1) % 12
+        return self.square, 0.0, False, False, {}
 
 
 @pytest.mark.parametrize("actions", [("walk",), ("walk", "run")])
-def test_what_goes_round_is_no_counter(actions):
+def test_periodic_observations_are_not_counters(actions):
     omega = easee.Equivalences(actions, ["walk " * 12 + "~"])
     assert easee.verify(Ring(actions), omega, states=10).holds
-    found = easee.discover(Ring(actions), states=10, max_length=2).equivalences
-    assert len(found) == len(actions) - 1
+    discovered = easee.discover(Ring(actions), states=10, max_length=2).equivalences
+    assert len(discovered) == len(actions) - 1

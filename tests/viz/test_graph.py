@@ -1,6 +1,7 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import easee
@@ -13,7 +14,7 @@ from easee.viz import graph as draw  # noqa: E402
 EXAMPLE = easee.Equivalences(["a1", "a2"], ["a1 a1 ~", "a2 a1 ~ a1 a2"])
 
 
-def test_figure_2_of_the_paper_step_by_step():
+def test_construction_of_the_paper_s_figure_2():
     assert construction(easee.unroll(EXAMPLE, 2)) == [
         Step(0, 0, 1, new=True),
         Step(0, 1, 2, new=True),
@@ -25,23 +26,23 @@ def test_figure_2_of_the_paper_step_by_step():
     ]
 
 
-def test_figure_1_of_the_paper_nodes_and_edges():
+def test_nodes_and_edges_of_the_paper_s_figure_1():
     graph = easee.unroll(priors.get("rotation-grid"), 3)
     assert graph.layer_sizes == (1, 3, 6, 13)
     turned = graph.node("left left")
     assert turned == graph.node("right right")
-    into = [(v, a) for v in range(len(graph)) for a in range(3) if graph.successors[v, a] == turned]
-    assert [(graph.word(v), graph.actions[a]) for v, a in into] == [
+    incoming = np.argwhere(graph.successors == turned)
+    assert [(graph.word(v), graph.actions[a]) for v, a in incoming] == [
         (("left",), "left"),
         (("right",), "right"),
     ]
     assert not graph.forward[graph.node("left"), graph.actions.index("right")]
-    # After two turns the only new thing is to go forward.
+    # After two turns only forward leads to a new node.
     assert graph.forward[turned].tolist() == [True, False, False]
 
 
 @pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
-def test_pictures_are_written(tmp_path, suffix):
+def test_pictures_are_written_in_every_format(tmp_path, suffix):
     omega = priors.get("rotation-grid")
     policy = easee.compile(omega, 3)
     draw.draw_graph(policy, tmp_path / f"graph.{suffix}", pruned=True)
@@ -51,7 +52,7 @@ def test_pictures_are_written(tmp_path, suffix):
     assert len(sizes) == 3 and min(sizes) > 5000
 
 
-def test_an_svg_shows_every_node_and_is_reproducible(tmp_path):
+def test_svg_shows_every_node_and_is_reproducible(tmp_path):
     policy = easee.compile(EXAMPLE, 2)
     paths = [tmp_path / "one.svg", tmp_path / "two.svg"]
     with matplotlib.rc_context({"svg.fonttype": "none"}):
@@ -69,7 +70,13 @@ def test_self_loops_can_be_drawn(tmp_path):
     draw.draw_graph(policy, tmp_path / "loop.png", pruned=True)
 
 
-def test_what_cannot_be_drawn(tmp_path):
+def test_graphs_with_empty_layers_can_be_drawn(tmp_path):
+    policy = easee.compile(easee.power("flip", 2), 3)
+    assert 0 in policy.graph.layer_sizes
+    draw.draw_graph(policy, tmp_path / "flip.png")
+
+
+def test_too_large_graphs_and_unknown_formats_are_errors(tmp_path):
     with pytest.raises(easee.ArgumentError, match="at most 400"):
         draw.draw_graph(easee.compile(priors.get("cardinal-grid"), 20), tmp_path / "x.png")
     with pytest.raises(easee.ArgumentError, match="at most 30"):
@@ -79,10 +86,10 @@ def test_what_cannot_be_drawn(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_without_matplotlib_the_error_names_the_install_command(tmp_path):
+def test_missing_matplotlib_error_names_the_install_command():
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
-        "import easee\nfrom easee import draw\n"
+        "import easee\nfrom easee.viz import graph as draw\n"
         "try: draw.draw_graph(easee.compile(easee.commute('a', 'b'), 2), 'x.png')\n"
         "except easee.MissingExtraError as error: print(error)\n"
     )

@@ -1,7 +1,7 @@
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 
 from easee import Equivalences, inverse, priors
 from easee.words.completion import Budget, complete
@@ -12,7 +12,7 @@ from tests.strategies import presentations
 libsemigroups = pytest.importorskip("libsemigroups_pybind11")
 
 
-def test_all_priors_of_the_paper_complete_with_at_most_16_rules():
+def test_priors_complete_with_at_most_16_rules():
     for name in priors.names():
         rules = rules_of(priors.get(name).indexed)
         assert rules.confluent == (name != "rotation-grid-complete"), name
@@ -37,7 +37,7 @@ def contains(word, part):
     return any(word[i : i + len(part)] == part for i in range(len(word) - len(part) + 1))
 
 
-def test_another_letter_order_is_tried():
+def test_other_letter_orders_are_tried():
     hexagonal = Equivalences(
         list("aAbBcC"),
         [inverse("a", "A"), inverse("b", "B"), inverse("c", "C"), "a b ~ b a", "a b ~ c"],
@@ -45,8 +45,8 @@ def test_another_letter_order_is_tried():
     letters, pairs = hexagonal.indexed
     natural_only = complete(letters, pairs, Budget(rules=64, overlaps=650, orders=1))
     assert not natural_only.confluent
-    found = rules_of(hexagonal.indexed)
-    assert found.confluent and found.order != tuple(range(6))
+    rules = rules_of(hexagonal.indexed)
+    assert rules.confluent and rules.order != tuple(range(6))
 
 
 def test_budgets_stop_completion():
@@ -64,13 +64,15 @@ def test_normal_forms_agree_with_brute_force(omega):
     for word in all_words(letters, 5):
         normal = rules.reduce(word)
         assert len(normal) <= len(word)
-        if rules.confluent:  # what a derivation joins has one normal form
+        if rules.confluent:  # equivalent words then have the same normal form
             assert normal == rules.reduce(classes[word])
 
 
-def assert_as_libsemigroups(omega, length):
-    """Compare the equality of words with another completion, where both end."""
+def agrees_with_libsemigroups(omega, length):
+    """Assert that both completions identify the same words; return False if one is unfinished."""
     rules = rules_of(omega.indexed)
+    if not rules.confluent:
+        return False
     letters, pairs = omega.indexed
     presentation = libsemigroups.Presentation(list(range(letters)))
     presentation.contains_empty_word(True)
@@ -78,7 +80,7 @@ def assert_as_libsemigroups(omega, length):
         libsemigroups.presentation.add_rule(presentation, list(u), list(v))
     theirs = libsemigroups.KnuthBendix(libsemigroups.congruence_kind.twosided, presentation)
     theirs.run_for(timedelta(seconds=2))
-    if not (rules.confluent and theirs.finished()):
+    if not theirs.finished():
         return False
     words = list(all_words(letters, length))
     for word, other in zip(words, words[1:] + words[:1], strict=True):
@@ -90,7 +92,7 @@ def assert_as_libsemigroups(omega, length):
 
 @given(presentations())
 def test_random_presentations_agree_with_libsemigroups(omega):
-    assert_as_libsemigroups(omega, 4)
+    assume(agrees_with_libsemigroups(omega, 4))
 
 
 SWAPS = [f"{s} {s} ~" for s in "abcd"]
@@ -105,5 +107,5 @@ GROUPS = {
 @pytest.mark.parametrize("name", [*GROUPS, *priors.names()])
 def test_groups_and_priors_agree_with_libsemigroups(name):
     omega = GROUPS[name] if name in GROUPS else priors.get(name)
-    ended = assert_as_libsemigroups(omega, 3 if len(omega.actions) > 4 else 6)
-    assert ended == (name != "rotation-grid-complete")
+    finished = agrees_with_libsemigroups(omega, 3 if len(omega.actions) > 4 else 6)
+    assert finished == (name != "rotation-grid-complete")

@@ -1,1 +1,1 @@
-"""Helpers without any knowledge of the domain: arrays, digests, files, timing."""
+"""Helpers that are independent of the domain: arrays, checks, digests, files, memory, timing."""

@@ -1,4 +1,4 @@
-"""A few array idioms that many modules share."""
+"""Array types and functions that many modules share."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Ids = NDArray[np.int32]
 
 
 def sum_at(index: NDArray[Any], values: Floats, size: int) -> Floats:
-    """Sum the values that have the same index, float (size,).
+    """Return the sum of the values with each index, float (size,).
 
     >>> sum_at(np.array([0, 2, 0]), np.array([1.0, 2.0, 3.0]), 3)
     array([4., 0., 2.])
@@ -20,7 +21,7 @@ def sum_at(index: NDArray[Any], values: Floats, size: int) -> Floats:
 
 
 def run_starts(sorted_ids: NDArray[Any]) -> NDArray[np.intp]:
-    """Return where each run of equal ids (0 or more) begins.
+    """Return the start of each run of equal ids, which must not be negative.
 
     >>> run_starts(np.array([3, 3, 5]))
     array([0, 2])
@@ -29,7 +30,7 @@ def run_starts(sorted_ids: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def dot(x: Floats, y: Floats) -> float:
-    """Return the inner product, without the threads of BLAS, which stall on a busy machine.
+    """Return the inner product without BLAS, whose threads are slow on a busy machine.
 
     >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     11.0
@@ -38,10 +39,7 @@ def dot(x: Floats, y: Floats) -> float:
 
 
 def freeze(owner: object, *names: str) -> None:
-    """Make arrays of an immutable object read-only; whoever else has them may still write.
-
-    Names of what is no array are skipped.
-    """
+    """Replace attributes that are arrays by read-only views; others are left unchanged."""
     for name in names:
         value = getattr(owner, name)
         if isinstance(value, np.ndarray):

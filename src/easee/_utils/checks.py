@@ -1,4 +1,4 @@
-"""Checks of arguments, with errors that say what was expected and what was found."""
+"""Validation of arguments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from easee.errors import ArgumentError, ArgumentTypeError
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return a hint that names what was probably meant, or lists what there is.
+    """Return a hint with the most similar known name, or a list of all of them.
 
     >>> nearest("lfet", ["left", "right"])
     "did you mean 'left'?"
@@ -25,17 +25,17 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def checked_count(value: Any, name: str, least: int = 1) -> int:
-    """Return a whole number of at least `least` as an int, or say what is wrong with it.
+    """Return an integer of at least `least` as an int; raise an error for anything else.
 
     >>> checked_count(0, "depth")
     Traceback (most recent call last):
     easee.errors.ArgumentError: expected depth of at least 1, found 0
     """
     try:
-        number = operator.index(value)
+        number = None if isinstance(value, bool) else operator.index(value)
     except TypeError:
-        raise ArgumentTypeError(f"expected {name} as a whole number, found {value!r}") from None
-    if isinstance(value, bool):
+        number = None
+    if number is None:
         raise ArgumentTypeError(f"expected {name} as a whole number, found {value!r}")
     if number < least:
         raise ArgumentError(f"expected {name} of at least {least}, found {number}")
@@ -43,7 +43,7 @@ def checked_count(value: Any, name: str, least: int = 1) -> int:
 
 
 def checked_share(value: Any, name: str) -> float:
-    """Return a number between 0 and 1 as a float, or say what is wrong with it.
+    """Return a number between 0 and 1 as a float; raise an error for anything else.
 
     >>> checked_share(1.5, "epsilon")
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""Digests of nested observations: what tells one observation from another."""
+"""Digests of nested observations."""
 
 from __future__ import annotations
 
@@ -10,30 +10,32 @@ import numpy as np
 
 
 def digest(observation: Any) -> bytes:
-    """Return what tells one observation from another, whatever it is made of.
+    """Return a hash of an observation; equal observations have equal hashes.
 
     >>> digest({"image": np.zeros(3)}) == digest({"image": np.zeros(3)})
     True
     """
-    found = hashlib.blake2b(digest_size=16)
+    result = hashlib.blake2b(digest_size=16)
     for path, value in leaves(observation):
-        found.update(path.encode() + b"=" + _contents(value))
-    return found.digest()
+        result.update(path.encode() + b"=" + _contents(value))
+    return result.digest()
 
 
 def _contents(value: Any) -> bytes:
-    if isinstance(value, np.ndarray) and value.ndim == 0:  # a number of NumPy's is that number
+    # Adding 0 turns -0.0 into 0.0, which is equal to it.
+    if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value.item()
-    if not isinstance(value, np.ndarray):  # adding 0 makes 0.0 of -0.0, which is equal
+    if not isinstance(value, np.ndarray):
         return repr(value + 0.0 if isinstance(value, float) else value).encode()
     if value.dtype.hasobject:
         return repr(value.tolist()).encode()
-    same = value + value.dtype.type(0) if value.dtype.kind in "fc" else value
-    return f"{value.dtype}{value.shape}".encode() + np.ascontiguousarray(same).tobytes()
+    if value.dtype.kind in "fc":
+        value = value + value.dtype.type(0)
+    return f"{value.dtype}{value.shape}".encode() + np.ascontiguousarray(value).tobytes()
 
 
 def leaves(observation: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the arrays and plain values that an observation is made of, with where they are."""
+    """Yield the path and value of each array and plain value in an observation."""
     if isinstance(observation, Mapping | tuple | list) and not observation:
         yield path, observation
     elif isinstance(observation, Mapping):
@@ -42,7 +44,7 @@ def leaves(observation: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     elif isinstance(observation, tuple | list):
         for i, part in enumerate(observation):
             yield from leaves(part, f"{path}[{i}]")
-    elif hasattr(observation, "__array__"):  # numbers of NumPy's, tensors
+    elif hasattr(observation, "__array__"):  # NumPy scalars and tensors
         yield path, np.asarray(observation)
     else:
         yield path, observation

@@ -1,4 +1,4 @@
-"""Writing files so that nothing is ever half written."""
+"""Atomic writing of files."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ except ImportError:  # Windows
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a temporary file beside `path` and rename it to `path` once all is written.
+    """Open a temporary file and rename it to `path` when the context ends.
 
-    Whatever interrupts the writing, `path` holds either its old contents or all of the new. A link
-    stays a link: what it points to is replaced. A file that was there keeps its permissions.
+    If writing is interrupted, `path` keeps its old contents. If `path` is a symbolic link, its
+    target is replaced. An existing file keeps its permissions.
 
     Raises:
-        WriteError: nothing can be written there.
+        WriteError: the file cannot be written.
     """
     target = check_writable(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        beside = target.parent / f".easee-{secrets.token_hex(8)}"
-        file = open(beside, "xb")
+        temporary = target.parent / f".easee-{secrets.token_hex(8)}"
+        file = open(temporary, "xb")
     except OSError as error:
         raise WriteError(f"cannot write {str(path)!r}: {error.strerror}") from error
     try:
         with file:
             yield file
         if target.exists():
-            os.chmod(beside, stat.S_IMODE(target.stat().st_mode))
-        os.replace(beside, target)
+            os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
+        os.replace(temporary, target)
     except BaseException as error:
-        beside.unlink(missing_ok=True)
-        if isinstance(error, OSError) and not isinstance(error, WriteError):  # a full disk, say
+        temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and not isinstance(error, WriteError):  # a full disk
             raise WriteError(f"cannot write {str(path)!r}: {error.strerror}") from error
         raise
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Keep other processes that ask for the same folder out, where the system can do that."""
+    """Lock a folder against other processes that lock it, if the system supports that."""
     if fcntl is None:
         yield
         return
@@ -63,7 +63,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:
-    """Return where a file would be written, or say why it cannot be; nothing is written.
+    """Return the resolved path of a file; raise an error if it cannot be written.
 
     >>> check_writable(".")
     Traceback (most recent call last):
@@ -75,13 +75,13 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
             raise WriteError(f"cannot write {str(path)!r}: it is a folder")
         if target.exists() and not target.is_file():
             raise WriteError(f"cannot write {str(path)!r}: it is not an ordinary file")
-        home = next(parent for parent in target.parents if parent.exists())
+        folder = next(parent for parent in target.parents if parent.exists())
     except (OSError, ValueError) as error:
         if isinstance(error, WriteError):
             raise
         raise WriteError(f"cannot write {str(path)!r}: {error}") from error
-    if not home.is_dir():
-        raise WriteError(f"cannot write {str(path)!r}: {str(home)!r} is not a folder")
-    if not os.access(home, os.W_OK):
-        raise WriteError(f"cannot write {str(path)!r}: no permission in {str(home)!r}")
+    if not folder.is_dir():
+        raise WriteError(f"cannot write {str(path)!r}: {str(folder)!r} is not a folder")
+    if not os.access(folder, os.W_OK):
+        raise WriteError(f"cannot write {str(path)!r}: no permission in {str(folder)!r}")
     return target

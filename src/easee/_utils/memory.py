@@ -1,4 +1,4 @@
-"""How much memory is free."""
+"""Free memory."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from pathlib import Path
 
 
 def free_memory() -> int:
-    """Return the bytes that can be had without swapping, as far as the system tells."""
+    """Return the bytes that can be allocated without swapping, 4 GiB if that is unknown."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
-        found = dict(line.split(":", 1) for line in lines)
-        return int(found["MemAvailable"].split()[0]) * 1024
+        values = dict(line.split(":", 1) for line in lines)
+        return int(values["MemAvailable"].split()[0]) * 1024
     except (OSError, KeyError, ValueError):
         return 4 * 2**30

@@ -1,25 +1,25 @@
-"""Where the time goes: parts of the work report themselves to whoever listens.
+"""Profiling: functions report how long their parts take.
 
     with listening() as watch:
         easee.compile(omega, depth=50)
     print(watch.seconds)  # {'completion': 0.001, 'build': 0.008, ...}
 
-Without a listener, reporting costs next to nothing.
+Without a listener, the overhead is negligible.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 
 
 class Stopwatch:
-    """Seconds spent in each part. A part within another counts for itself alone.
+    """Seconds spent in each part, not counting the parts nested in it.
 
     Attributes:
-        seconds: by part, in the order in which they were first entered.
+        seconds: seconds by part, in the order in which the parts were first entered.
     """
 
     def __init__(self) -> None:
@@ -29,21 +29,23 @@ class Stopwatch:
 
     @property
     def current(self) -> str | None:
-        """The part that is going on, if any."""
+        """The innermost part that is running, if any."""
         return self._open[-1] if self._open else None
 
-    def enter(self, part: str) -> None:
-        """A part begins."""
+    @contextmanager
+    def timed(self, part: str) -> Iterator[None]:
+        """Time a part."""
         self._settle()
         self._open.append(part)
         self.seconds.setdefault(part, 0.0)
-
-    def leave(self) -> None:
-        """The part that was entered last ends."""
-        self._settle()
-        self._open.pop()
+        try:
+            yield
+        finally:
+            self._settle()
+            self._open.pop()
 
     def _settle(self) -> None:
+        """Add the time since the last call to the current part."""
         now = time.perf_counter()
         if self._open:
             self.seconds[self._open[-1]] += now - self._since
@@ -55,7 +57,7 @@ _listener: ContextVar[Stopwatch | None] = ContextVar("easee_stopwatch", default=
 
 @contextmanager
 def listening() -> Iterator[Stopwatch]:
-    """Collect the times of all parts that report themselves meanwhile.
+    """Collect the times of all parts that run inside this context.
 
     >>> with listening() as watch:
     ...     with timed("rest"):
@@ -71,15 +73,7 @@ def listening() -> Iterator[Stopwatch]:
         _listener.reset(token)
 
 
-@contextmanager
-def timed(part: str) -> Iterator[None]:
-    """Report a part of the work to the listener, if there is one."""
+def timed(part: str) -> AbstractContextManager[None]:
+    """Return a context that reports its time to the listener, if there is one."""
     watch = _listener.get()
-    if watch is None:
-        yield
-        return
-    watch.enter(part)
-    try:
-        yield
-    finally:
-        watch.leave()
+    return nullcontext() if watch is None else watch.timed(part)

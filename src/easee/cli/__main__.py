@@ -1,4 +1,4 @@
-"""Run the command line with `python -m easee.cli`."""
+"""Entry point of `python -m easee.cli`."""
 
 from easee.cli import app
 

@@ -1,4 +1,4 @@
-"""From what is typed on the command line to environments and states, and from results to tables."""
+"""Environments and state readers from command-line options."""
 
 from __future__ import annotations
 
@@ -6,58 +6,52 @@ import ast
 import difflib
 import importlib
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
-from rich.markup import escape
-from rich.table import Table
 
 from easee._utils.checks import nearest
+from easee.envs.atari import PLAYER, STICKY_OPTION, ram_state
+from easee.envs.minigrid import minigrid_state
 from easee.errors import ArgumentError, EaseeError, MissingExtraError
-from easee.probing.discover import Discovery
-from easee.probing.evidence import RelationCheck
-from easee.probing.state_keys import PLAYER, StateOf, minigrid_state, ram_state
-from easee.probing.verify import Verification
+from easee.probing.state_keys import StateOf
 
-# Packages that register environments, by how their ids begin, with the extra that brings them.
-HOMES = {
+# Prefix of environment ids: the package that registers them and the extra that installs it.
+PACKAGES = {
     "easee/": ("easee.envs", ""),
     "MiniGrid-": ("minigrid", "minigrid"),
     "BabyAI-": ("minigrid", "minigrid"),
     "ALE/": ("ale_py", "atari"),
 }
-STICKY = "repeat_action_probability"
 
 
 def make_env(name: str, options: Iterable[str] = (), *, render: bool = False) -> gym.Env[Any, Any]:
-    """Make a registered environment; Atari games without sticky actions unless asked for."""
-    for start, (package, extra) in HOMES.items():
-        if name.startswith(start):
+    """Make an environment from its id and NAME=VALUE options, without sticky actions by default."""
+    for prefix, (package, extra) in PACKAGES.items():
+        if name.startswith(prefix):
             _register(package, extra)
-    package, colon, plain = name.rpartition(":")
+    package, colon, env_id = name.rpartition(":")
     if package:
         _register(package, "")
     elif colon or name not in gym.registry:
-        close = difflib.get_close_matches(name, gym.registry, n=1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
+        matches = difflib.get_close_matches(name, gym.registry, n=1)
+        hint = f"did you mean {matches[0]!r}? " if matches else ""
         raise ArgumentError(
             f"no environment is registered as {name!r}: {hint}PACKAGE:ID imports a package that "
             "registers its own"
         )
-    chosen: dict[str, Any] = {
-        key: _value(text) for key, text in pairs_of(options, "--option").items()
-    }
-    if plain.startswith("ALE/"):
-        chosen.setdefault(STICKY, 0.0)
+    pairs = parse_pairs(options, "--option")
+    arguments = {key: _parse_literal(value) for key, value in pairs.items()}
+    if env_id.startswith("ALE/"):
+        arguments.setdefault(STICKY_OPTION, 0.0)
     if render:
-        chosen.setdefault("render_mode", "rgb_array")
+        arguments.setdefault("render_mode", "rgb_array")
     try:
-        return gym.make(name, **chosen)
+        return gym.make(name, **arguments)
     except EaseeError:
         raise
-    except Exception as error:  # whatever its own code makes of the options
-        raise ArgumentError(f"{name} cannot be made with {chosen}: {error}") from None
+    except Exception as error:  # the environment's own code may raise anything
+        raise ArgumentError(f"{name} cannot be made with {arguments}: {error}") from None
 
 
 def _register(package: str, extra: str) -> None:
@@ -70,31 +64,33 @@ def _register(package: str, extra: str) -> None:
     gym.register_envs(module)
 
 
-def remark(name: str, options: Iterable[str]) -> list[str]:
-    """Say what was set without being asked for."""
+def sticky_note(name: str, options: Iterable[str]) -> list[str]:
+    """Return a note if `make_env` turned sticky actions off, else an empty list."""
     atari = name.rpartition(":")[2].startswith("ALE/")
-    if atari and not any(o.startswith(STICKY) for o in options):
-        return [f"sticky actions, which break every equivalence, were turned off ({STICKY}=0)"]
+    if atari and not any(option.startswith(STICKY_OPTION) for option in options):
+        return [
+            f"sticky actions, which break every equivalence, were turned off ({STICKY_OPTION}=0)"
+        ]
     return []
 
 
-def pairs_of(texts: Iterable[str], option: str) -> dict[str, str]:
+def parse_pairs(texts: Iterable[str], option: str) -> dict[str, str]:
     """Return NAME=VALUE texts as a dictionary.
 
-    >>> pairs_of(["open=toggle"], "--rename")
+    >>> parse_pairs(["open=toggle"], "--rename")
     {'open': 'toggle'}
     """
-    found = {}
+    pairs = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise ArgumentError(f"expected {option} NAME=VALUE, found {text!r}")
-        found[name] = value
-    return found
+        pairs[name] = value
+    return pairs
 
 
-def _value(text: str) -> Any:
-    """Return a number or another literal as such, anything else as text."""
+def _parse_literal(text: str) -> Any:
+    """Return the value of a Python literal, or the text itself."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
@@ -102,73 +98,30 @@ def _value(text: str) -> Any:
 
 
 def state_reader(name: str, env: gym.Env[Any, Any]) -> StateOf | None:
-    """Return what reads the state; None where observations are compared."""
-    world: Any = env.unwrapped
-    minigrid = hasattr(world, "grid") and hasattr(world, "carrying")
-    kind, _, places = name.partition(":")
+    """Return the function that reads the state to compare; None to compare observations."""
+    base: Any = env.unwrapped
+    is_minigrid = hasattr(base, "grid") and hasattr(base, "carrying")
+    kind, _, addresses = name.partition(":")
     if kind == "auto":
-        player = PLAYER.get(str(getattr(world, "_game", "")))
-        kind = "minigrid" if minigrid else "ram" if player else "observation"
-        places = ",".join(map(str, player or ()))
+        player = PLAYER.get(str(getattr(base, "_game", "")))
+        kind = "minigrid" if is_minigrid else "ram" if player else "observation"
+        addresses = ",".join(map(str, player or ()))
     if kind == "observation":
         return None
     if kind == "minigrid":
-        if not minigrid:
-            raise ArgumentError("--state minigrid is for MiniGrid's environments only")
+        if not is_minigrid:
+            raise ArgumentError("--state minigrid requires a MiniGrid environment")
         return minigrid_state
     if kind == "ram":
-        if not hasattr(world, "ale"):
-            raise ArgumentError("--state ram is for Atari games only")
-        return ram_state(*_bytes(places))
-    known = ("auto", "observation", "minigrid", "ram")
-    raise ArgumentError(f"no state is named {name!r}: {nearest(kind, known)}")
+        if not hasattr(base, "ale"):
+            raise ArgumentError("--state ram requires an Atari game")
+        return ram_state(*_parse_addresses(addresses))
+    hint = nearest(kind, ("auto", "observation", "minigrid", "ram"))
+    raise ArgumentError(f"unknown --state {name!r}: {hint}")
 
 
-def _bytes(text: str) -> list[int]:
-    found = [place for place in text.split(",") if place]
-    if not all(place.isdecimal() and int(place) < 128 for place in found):
+def _parse_addresses(text: str) -> list[int]:
+    addresses = [address for address in text.split(",") if address]
+    if not all(address.isdecimal() and int(address) < 128 for address in addresses):
         raise ArgumentError(f"expected bytes from 0 to 127 as ram:14,16, found {text!r}")
-    return [int(place) for place in found]
-
-
-def verification_table(found: Verification, title: str) -> Table:
-    """Return one line for each relation."""
-    table = _table(title, "violations")
-    for check in found.relations:
-        verdict = "BROKEN" if check.violations else "holds"
-        table.add_row(escape(str(check)), *_counts(check), verdict)
-    return table
-
-
-def discovery_table(found: Discovery, title: str) -> Table:
-    """Return one line for each relation."""
-    table = _table(title, "violations")
-    for evidence in found.evidence:
-        table.add_row(escape(str(evidence)), *_counts(evidence), "")
-    return table
-
-
-def _table(title: str, what: str) -> Table:
-    table = Table(title=title, title_justify="left")
-    table.add_column("relation")
-    for column in ("trials", what, "rate [95%]"):
-        table.add_column(column, justify="right")
-    table.add_column("")
-    return table
-
-
-def _counts(check: RelationCheck) -> tuple[str, str, str]:
-    low, high = check.interval
-    rate = f"{check.rate:.3f} [{low:.3f}, {high:.3f}]"
-    return f"{check.trials:,}", f"{check.violations:,}", rate
-
-
-def save_counterexamples(found: Verification, folder: Path) -> list[Path]:
-    """Write a picture of every counterexample."""
-    folder.mkdir(parents=True, exist_ok=True)
-    return [
-        example.save(folder / f"relation-{i + 1}-{j + 1}.png", title=str(check))
-        for i, check in enumerate(found.relations)
-        for j, example in enumerate(check.counterexamples)
-        if example.pictures is not None and not isinstance(example.pictures[0], str)
-    ]
+    return [int(address) for address in addresses]

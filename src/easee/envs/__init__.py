@@ -1,7 +1,7 @@
 """The paper's environments, registered with Gymnasium when this package is imported.
 
 `easee/CardinalGrid-v0`, `easee/RotationGrid-v0`, `easee/Catcher-v0` and, with the extra
-`minigrid`, `easee/DoorKey-v0`. The Atari games are in `easee.envs.atari`, with the extra `atari`.
+`minigrid`, `easee/DoorKey-v0`. The Atari games, with the extra `atari`, are in `easee.envs.atari`.
 """
 
 from typing import Any
@@ -24,13 +24,13 @@ STEPS = 100  # per episode of the empty grids, as in the paper
 ENTRIES = {
     "CardinalGrid": ("easee.envs.grids:CardinalGrid", STEPS),
     "RotationGrid": ("easee.envs.grids:RotationGrid", STEPS),
-    "Catcher": ("easee.envs.catcher:Catcher", None),  # these end their episodes themselves
+    "Catcher": ("easee.envs.catcher:Catcher", None),  # ends its episodes itself, as DoorKey does
     "DoorKey": ("easee.envs.doorkey:DoorKey", None),
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name == "DoorKey":  # needs an extra, so not before it is asked for
+    if name == "DoorKey":  # imported lazily: it needs an extra
         from easee.envs.doorkey import DoorKey
 
         return DoorKey
@@ -38,7 +38,7 @@ def __getattr__(name: str) -> Any:
 
 
 def register() -> None:
-    """Register the environments with Gymnasium; doing so again changes nothing."""
+    """Register the environments with Gymnasium, unless they are registered already."""
     for name, (entry, steps) in ENTRIES.items():
         if f"easee/{name}-v0" not in gym.registry:
             gym.register(f"easee/{name}-v0", entry_point=entry, max_episode_steps=steps)

@@ -1,4 +1,4 @@
-"""What environments call their actions."""
+"""Names of an environment's actions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gymnasium import spaces
 
 
 def action_names(env: gym.Env[Any, Any]) -> tuple[str, ...] | None:
-    """Return what an environment calls its actions, or None where it has no names for them.
+    """Return the names of an environment's actions, or None if it has no names for them.
 
     Our environments have `action_names`, Atari games `get_action_meanings()`, MiniGrid's an
     enumeration.
@@ -26,6 +26,15 @@ def action_names(env: gym.Env[Any, Any]) -> tuple[str, ...] | None:
     )
 
 
+def names_or_numbers(env: gym.Env[Any, Any]) -> tuple[str, ...]:
+    """Return the names of an environment's discrete actions, or their numbers if it has no names.
+
+    >>> names_or_numbers(gym.make("CartPole-v1"))
+    ('0', '1')
+    """
+    return action_names(env) or tuple(map(str, range(env.action_space.n)))  # type: ignore[attr-defined]
+
+
 def read_names(
     space: spaces.Space[Any],
     *,
@@ -33,7 +42,7 @@ def read_names(
     get: Callable[[str], Any],
     call: Callable[[str], Any],
 ) -> tuple[str, ...] | None:
-    """Return the names of actions from an object behind functions, say one in another process."""
+    """Return the names of actions through accessors, such as those of a worker process."""
     names: Iterable[str] = ()
     if has("action_names"):
         names = get("action_names")
@@ -41,5 +50,5 @@ def read_names(
         names = call("get_action_meanings")
     elif has("actions"):  # MiniGrid's
         names = getattr(get("actions"), "__members__", ())
-    found = tuple(map(str, names)) if isinstance(names, Iterable) else ()
-    return found if len(found) == getattr(space, "n", None) else None
+    texts = tuple(map(str, names)) if isinstance(names, Iterable) else ()
+    return texts if len(texts) == getattr(space, "n", None) else None

@@ -1,9 +1,9 @@
 """Catcher: move a paddle under a falling ball (Section 5.3).
 
-The field is 60 blocks wide and 30 high. Ball and paddle move one block a step, so an episode has 30
-steps: the ball starts in the top row, reaches the paddle's row with the 29th, and with the last one
-the paddle must move under it. A paddle that must move can only be in every other column then, so
-the ball falls in columns that can be reached, and the best mean reward is 1.
+The field is 60 blocks wide and 30 high. Ball and paddle move one block per step, so an episode has
+30 steps: the ball starts in the top row, reaches the paddle's row at step 29, and the paddle must
+move under it at step 30. The paddle moves at every step, so it can end only in every other column;
+the ball falls only in columns that it can reach, so the best mean reward is 1.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from easee.errors import ArgumentError
 
 Image = NDArray[np.uint8]
 
-BALL, PADDLE = 255, 128  # grey values: in the last row both can be seen at once
+BALL, PADDLE = 255, 128  # grey values
 PIXELS = 8  # a block's side in `rgb_array`
 
 
 class Catcher(gym.Env[Image, np.int64]):
-    """One ball, two actions: left and right. The reward is 1 for a caught ball, -1 for a lost one.
+    """Catch one ball with the actions left and right, for a reward of 1, or -1 if it is missed.
 
-    An observation is an image, uint8 (height, width, 1): 255 the ball, 128 the paddle. The paddle
-    starts in the middle; walls stop it.
+    Observations are images, uint8 (height, width, 1): 255 is the ball, 128 the paddle. The paddle
+    starts in the middle and is stopped by walls.
 
     Args:
-        width: of the field, in blocks.
-        height: of the field; the number of steps.
+        width: width of the field in blocks.
+        height: height of the field, which is the number of steps.
         render_mode: "ansi" or "rgb_array".
 
     >>> env = Catcher()
@@ -59,8 +59,8 @@ class Catcher(gym.Env[Image, np.int64]):
         self.columns = reachable_columns(self.width, self.height)
         if not len(self.columns):
             raise ArgumentError(
-                f"no ball can be caught in a field of width {self.width} and height {self.height}: "
-                "choose a width of at least 2"
+                f"expected a field in which a ball can be caught, found width {self.width} and "
+                f"height {self.height}: choose a width of at least 2"
             )
         self.ball = self.paddle = self.width // 2
         self.row = 0
@@ -68,14 +68,14 @@ class Catcher(gym.Env[Image, np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Image, dict[str, Any]]:
-        """Let another ball fall."""
+        """Start an episode with a new ball."""
         super().reset(seed=seed)
         self.ball = int(self.np_random.choice(self.columns))
         self.paddle, self.row = self.width // 2, 0
         return self._observation(), {}
 
     def step(self, action: np.int64 | int) -> tuple[Image, float, bool, bool, dict[str, Any]]:
-        """Move the paddle left (0) or right (1); the ball falls one row."""
+        """Move the paddle left (0) or right (1) and the ball down by one row."""
         if not self.action_space.contains(action):
             raise ArgumentError(f"expected an action of 0 or 1, found {action!r}")
         self.paddle = min(max(self.paddle + (1 if action else -1), 0), self.width - 1)
@@ -105,12 +105,12 @@ class Catcher(gym.Env[Image, np.int64]):
 
 
 def reachable_columns(width: int, height: int) -> NDArray[np.int64]:
-    """Return the columns that a paddle can reach with exactly `height` moves and no wall.
+    """Return the columns that a paddle can reach in exactly `height` moves without hitting a wall.
 
     >>> reachable_columns(9, 2)
     array([2, 4, 6])
     """
     columns = np.arange(width)
-    away = np.abs(columns - width // 2)
-    reachable: NDArray[np.int64] = columns[(away <= height) & ((away - height) % 2 == 0)]
+    distance = np.abs(columns - width // 2)
+    reachable: NDArray[np.int64] = columns[(distance <= height) & ((distance - height) % 2 == 0)]
     return reachable

@@ -1,8 +1,8 @@
-"""DoorKey: fetch the key, open the door, reach the goal, in MiniGrid's own world (Section 5.2).
+"""DoorKey: fetch the key, open the door, reach the goal, built on MiniGrid (Section 5.2).
 
-Stock MiniGrid differs in three points. Its `toggle` closes an open door, so opening twice is not
-opening once; here OPEN only opens. There is no DROP and no DONE. And the reward is 1 at the goal,
-however long it took. The rooms are those of the paper, 12 x 17 and 4 x 17.
+It differs from stock MiniGrid in three points. OPEN only opens, whereas MiniGrid's `toggle` closes
+an open door, so that opening twice is not opening once. There is no DROP and no DONE. The reward at
+the goal is always 1. The rooms are those of the paper, 12 x 17 and 4 x 17.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ except ImportError:
 
 State = NDArray[np.int64]
 
-SIZE = 19  # with walls
-SPLIT = 13  # the column of the wall between the rooms: 12 columns before it, 4 behind
-MAX_STEPS = 3249  # of the paper: 9 * 19 * 19
+SIZE = 19  # including walls
+SPLIT = 13  # column of the wall between the rooms of 12 and 4 columns
+MAX_STEPS = 3249  # the paper's, 9 * 19 * 19
 MISSION = "use the key to open the door and then get to the goal"
 
 
 class DoorKey(MiniGridEnv):  # type: ignore[misc]
     """MiniGrid's DoorKey with five actions: left, right, forward, pickup, open.
 
-    An observation is the state, int (5,): column, row, heading (0 is east, then clockwise),
-    whether the key is carried, whether the door is open. The layout (agent, key and door) is drawn
-    by the first `reset` and by every one with a seed; a `reset` without keeps it.
+    Observations are states, int (5,): column, row, heading (0 is east, then clockwise), whether the
+    key is carried, whether the door is open. The first `reset` and every `reset` with a seed draw a
+    layout (positions of agent, key and door); a `reset` without a seed keeps it.
 
     Args:
         render_mode: "rgb_array" or "human", drawn by MiniGrid.
-        max_steps: after how many steps an episode is cut off; the paper's by default.
+        max_steps: number of steps after which an episode is truncated; the paper's by default.
 
     >>> env = DoorKey()
     >>> env.reset(seed=0)[0]
@@ -70,7 +70,7 @@ class DoorKey(MiniGridEnv):  # type: ignore[misc]
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[State, dict[str, Any]]:
-        """Put everything back; with a seed, draw another layout first."""
+        """Start an episode; with a seed, draw a new layout first."""
         if seed is None and self._layout is None:
             seed = int(np.random.default_rng().integers(2**31))
         if seed is not None:
@@ -97,12 +97,12 @@ class DoorKey(MiniGridEnv):  # type: ignore[misc]
                 f"expected an action from 0 to {len(self.action_names) - 1}, found {action!r}"
             )
         if action < len(self._minigrid):
-            known = self._minigrid[action]
-        else:  # MiniGrid's `done` does nothing, and counts as a step
+            minigrid_action = self._minigrid[action]
+        else:  # MiniGrid's `done` does nothing but counts as a step
             ahead = self.grid.get(*self.front_pos)
-            shut = isinstance(ahead, Door) and not ahead.is_open
-            known = self.actions.toggle if shut else self.actions.done
-        observation, reward, terminated, truncated, info = super().step(known)
+            closed = isinstance(ahead, Door) and not ahead.is_open
+            minigrid_action = self.actions.toggle if closed else self.actions.done
+        observation, reward, terminated, truncated, info = super().step(minigrid_action)
         return observation, float(reward), terminated, truncated, info
 
     def _reward(self) -> float:
@@ -113,10 +113,10 @@ class DoorKey(MiniGridEnv):  # type: ignore[misc]
         return self.state
 
     def __deepcopy__(self, memo: dict[int, Any]) -> DoorKey:
-        """Copy what can change: the agent, the door, and which cells hold what."""
+        """Copy only what can change: the agent, the door and the contents of the cells."""
         twin = copy(self)
         twin._np_random = deepcopy(self._np_random, memo)
-        if not hasattr(self, "door"):  # before the first reset there is none
+        if not hasattr(self, "door"):  # not reset yet
             return twin
         twin.grid, twin.door = copy(self.grid), copy(self.door)
         twin.grid.grid = [twin.door if cell is self.door else cell for cell in self.grid.grid]
@@ -125,15 +125,15 @@ class DoorKey(MiniGridEnv):  # type: ignore[misc]
     @property
     def state(self) -> State:
         """Column, row, heading, whether the key is carried, whether the door is open."""
-        holds, opened = self.carrying is not None, self.door.is_open
-        return np.array([*self.agent_pos, self.agent_dir, holds, opened], np.int64)
+        has_key, is_open = self.carrying is not None, self.door.is_open
+        return np.array([*self.agent_pos, self.agent_dir, has_key, is_open], np.int64)
 
     @state.setter
     def state(self, state: ArrayLike) -> None:
-        """Put the world into a state of the same layout, at the beginning of an episode."""
-        column, row, heading, holds, opened = np.asarray(state).tolist()
+        """Set a state of the same layout and start an episode there."""
+        column, row, heading, has_key, is_open = np.asarray(state).tolist()
         self.agent_pos, self.agent_dir = (column, row), heading
-        self.carrying = self.key if holds else None
-        self.grid.set(*self.key_place, None if holds else self.key)
-        self.door.is_open, self.door.is_locked = bool(opened), not opened
+        self.carrying = self.key if has_key else None
+        self.grid.set(*self.key_place, None if has_key else self.key)
+        self.door.is_open, self.door.is_locked = bool(is_open), not is_open
         self.step_count = 0

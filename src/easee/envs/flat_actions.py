@@ -1,4 +1,4 @@
-"""Several factors of actions as one list with names."""
+"""A wrapper that turns `MultiDiscrete` actions into one list of named actions."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from easee.errors import ArgumentError, ArgumentTypeError
-from easee.priors.equivalences import Equivalences
+from easee.priors.equivalences import check_action_names
 
 
 class FlatActions(gym.ActionWrapper[Any, np.int64, NDArray[np.int64]]):
-    """Turns several actions at a time (`MultiDiscrete`) into one of all combinations.
+    """A wrapper with one `Discrete` action for each combination of `MultiDiscrete` choices.
 
-    A prior speaks of one action a step. Name the choices of every factor, and the wrapper's
-    `action_names` are what a prior can be written in.
+    Priors describe one action per step; write them in the names in `action_names`.
 
     Args:
-        env: an environment with `MultiDiscrete` actions.
-        factors: for every factor the names of its choices; by default a letter and a number.
+        env: environment with `MultiDiscrete` actions.
+        factors: names of the choices of each factor; by default a letter and a number.
 
     >>> from gymnasium.envs.classic_control import CartPoleEnv
     >>> class Car(CartPoleEnv):
@@ -41,22 +40,20 @@ class FlatActions(gym.ActionWrapper[Any, np.int64, NDArray[np.int64]]):
         space = env.action_space
         if not isinstance(space, spaces.MultiDiscrete) or space.nvec.ndim != 1:
             raise ArgumentTypeError(
-                f"expected an environment with MultiDiscrete actions in a row, found {space}"
+                f"expected an environment with one-dimensional MultiDiscrete actions, found {space}"
             )
         sizes = space.nvec.tolist()
         names = _default_names(sizes) if factors is None else [tuple(names) for names in factors]
-        if [len(choices) for choices in names] != sizes:
-            raise ArgumentError(
-                f"expected names for factors of {sizes} choices, "
-                f"found {[len(choices) for choices in names]}"
-            )
-        self.action_names = Equivalences(["+".join(parts) for parts in product(*names)]).actions
+        counts = [len(choices) for choices in names]
+        if counts != sizes:
+            raise ArgumentError(f"expected names for factors of {sizes} choices, found {counts}")
+        self.action_names = check_action_names(map("+".join, product(*names)))
         self.action_space = spaces.Discrete(len(self.action_names))
         self._actions = np.array(list(product(*(range(n) for n in sizes))), space.dtype)
         self._actions += space.start
 
     def action(self, action: np.int64 | int) -> NDArray[np.int64]:
-        """Return the choices of all factors."""
+        """Return the choices of all factors, int (factors,)."""
         if not 0 <= action < len(self._actions):
             raise ArgumentError(
                 f"expected an action from 0 to {len(self._actions) - 1}, found {action!r}"
@@ -68,5 +65,5 @@ class FlatActions(gym.ActionWrapper[Any, np.int64, NDArray[np.int64]]):
 def _default_names(sizes: Sequence[int]) -> list[tuple[str, ...]]:
     letters = "abcdefghijklmnopqrstuvwxyz"
     if len(sizes) > len(letters):
-        raise ArgumentError(f"{len(sizes)} factors are too many to be named: give `factors`")
+        raise ArgumentError(f"no default names for {len(sizes)} factors: pass `factors`")
     return [tuple(f"{letters[i]}{j}" for j in range(n)) for i, n in enumerate(sizes)]

@@ -1,8 +1,8 @@
 """CardinalGrid and RotationGrid: empty rooms with walls at the border (Section 5.1).
 
-In `CardinalGrid` the agent moves one square right, left, up or down. In `RotationGrid` it goes
-forward one square or turns on the spot. Walking into the wall leaves it where it is. There is no
-reward and no goal: what counts is which states are seen.
+In `CardinalGrid` the agent moves one square right, left, up or down. In `RotationGrid` it moves one
+square forward or turns on the spot. A move into a wall has no effect. There is no reward and no
+goal: these environments measure which states are visited.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PIXELS = 5  # a cell's side in `rgb_array`
 
 
 class _Grid(gym.Env[State, np.int64]):
-    """An empty room. States are (x, y) or (x, y, heading); the agent starts in the middle."""
+    """An empty room whose states are (x, y) or (x, y, heading)."""
 
     metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 10}
     action_names: tuple[str, ...]
@@ -53,19 +53,21 @@ class _Grid(gym.Env[State, np.int64]):
         middle = (width // 2, height // 2, 0)[: len(shape)]
         self.start = np.array(middle if start is None else start, np.int64)
         if not self.observation_space.contains(self.start):
-            raise ArgumentError(f"the start {self.start.tolist()} is not in a grid of {shape}")
+            raise ArgumentError(
+                f"expected a start inside a grid of {shape}, found {self.start.tolist()}"
+            )
         self.state = self.start.copy()
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[State, dict[str, Any]]:
-        """Go back to the start."""
+        """Return to the start."""
         super().reset(seed=seed)
         self.state = self.start.copy()
         return self.state.copy(), {}
 
     def step(self, action: np.int64 | int) -> tuple[State, float, bool, bool, dict[str, Any]]:
-        """Take an action; there is no reward and no end but the time limit."""
+        """Take an action; the reward is 0 and the episode never terminates."""
         if not self.action_space.contains(action):
             raise ArgumentError(
                 f"expected an action from 0 to {len(self.action_names) - 1}, found {action!r}"
@@ -75,11 +77,11 @@ class _Grid(gym.Env[State, np.int64]):
 
     @classmethod
     def transition(cls, states: State, actions: State, size: tuple[int, int]) -> State:
-        """Return where actions (n,) lead from states (n, 2 or 3), for many walkers at once."""
+        """Return the states (n, 2 or 3) that actions (n,) lead to from states of that shape."""
         raise NotImplementedError
 
     def render(self) -> str | NDArray[np.uint8] | None:
-        """Return the room as text or as an RGB array (height, width, 3), north up."""
+        """Return the room as text or as an RGB array (height, width, 3), with north at the top."""
         if self.render_mode == "ansi":
             return self._text()
         if self.render_mode == "rgb_array":
@@ -102,18 +104,18 @@ class _Grid(gym.Env[State, np.int64]):
         x, y = self.state[:2]
         top, left = (height - y) * PIXELS, (x + 1) * PIXELS
         image[top : top + PIXELS, left : left + PIXELS] = (200, 30, 30)
-        if self.headings > 1:  # a light spot shows where it looks
+        if self.headings > 1:  # a light pixel shows the heading
             dx, dy = HEADINGS[self.state[2]] * (PIXELS // 2)
             image[top + PIXELS // 2 - dy, left + PIXELS // 2 + dx] = (255, 230, 80)
         return image
 
 
 class CardinalGrid(_Grid):
-    """Four moves: right, left, up, down.
+    """A room with four moves: right, left, up, down.
 
     Args:
         size: the side of the room, or (width, height).
-        start: where the agent starts; by default in the middle.
+        start: initial state (x, y); the middle by default.
         render_mode: "ansi" or "rgb_array".
 
     >>> env = CardinalGrid(5)
@@ -125,17 +127,17 @@ class CardinalGrid(_Grid):
 
     @classmethod
     def transition(cls, states: State, actions: State, size: tuple[int, int]) -> State:
-        """Move; walls stop."""
-        there: State = np.minimum(np.maximum(states + MOVES[actions], 0), np.array(size) - 1)
-        return there
+        """Move, stopped by walls."""
+        moved: State = np.minimum(np.maximum(states + MOVES[actions], 0), np.array(size) - 1)
+        return moved
 
 
 class RotationGrid(_Grid):
-    """Forward one square, or turn left or right on the spot. It starts facing north.
+    """A room with three actions: one square forward, and turns to the left and right.
 
     Args:
         size: the side of the room, or (width, height).
-        start: where the agent starts, with its heading; by default in the middle.
+        start: initial state (x, y, heading); by default in the middle, facing north.
         render_mode: "ansi" or "rgb_array".
 
     >>> env = RotationGrid(5)
@@ -148,9 +150,9 @@ class RotationGrid(_Grid):
 
     @classmethod
     def transition(cls, states: State, actions: State, size: tuple[int, int]) -> State:
-        """Move or turn; walls stop."""
-        there = np.empty_like(states)
+        """Move or turn, stopped by walls."""
+        moved = np.empty_like(states)
         ahead = states[:, :2] + HEADINGS[states[:, 2]] * (actions == 0)[:, None]
-        there[:, :2] = np.minimum(np.maximum(ahead, 0), np.array(size) - 1)
-        there[:, 2] = (states[:, 2] + (actions == 2) - (actions == 1)) % 4
-        return there
+        moved[:, :2] = np.minimum(np.maximum(ahead, 0), np.array(size) - 1)
+        moved[:, 2] = (states[:, 2] + (actions == 2) - (actions == 1)) % 4
+        return moved

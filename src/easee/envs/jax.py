@@ -1,8 +1,8 @@
 """The environments as pure functions of JAX arrays (Section 5).
 
-`Catcher`, `CardinalGrid`, `RotationGrid` and `DoorKey` do, step by step, what their namesakes in
-`easee.envs` do, one environment at a time: `jax.vmap` makes many of them, `jax.jit` and
-`jax.lax.scan` compile them. A world is a hashable constant; what changes is in its state.
+`Catcher`, `CardinalGrid`, `RotationGrid` and `DoorKey` behave like the environments of the same
+names in `easee.envs`, one environment at a time: use `jax.vmap` for several, `jax.jit` and
+`jax.lax.scan` to compile them. A world is a hashable constant; its state is a tuple of arrays.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ try:
 except ImportError:
     raise MissingExtraError("jax", "jax") from None
 
-State: TypeAlias = Any  # a NamedTuple of arrays, each world's own
+State: TypeAlias = Any  # a NamedTuple of arrays, different for each world
 Outcome: TypeAlias = tuple[jax.Array, jax.Array, jax.Array]  # reward, terminated, truncated
 
-# Those of `easee.envs.doorkey`, which cannot be imported without MiniGrid.
+# The constants of `easee.envs.doorkey`, which cannot be imported without MiniGrid.
 SIZE = 19
 SPLIT = 13
 MAX_STEPS = 3249
@@ -36,38 +36,38 @@ AHEAD = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]], np.int32)  # east, south, w
 
 
 class World(Protocol):
-    """What a world offers. An action out of range goes unnoticed: compiled code cannot raise."""
+    """The interface of a world. Actions are not checked: compiled code cannot raise."""
 
     @property
     def n_actions(self) -> int:
-        """How many actions there are; they are counted from 0."""
+        """Number of actions; they are numbered from 0."""
 
     @property
     def action_names(self) -> tuple[str, ...]:
-        """What the actions are called."""
+        """Names of the actions."""
 
     @property
     def observation_shape(self) -> tuple[int, ...]:
-        """The shape of an observation."""
+        """Shape of an observation."""
 
     def reset(self, key: jax.Array) -> State:
-        """Return the beginning of a first episode."""
+        """Return the initial state of the first episode."""
 
     def restart(self, state: State, key: jax.Array) -> State:
-        """Return the beginning of the next episode in the same world."""
+        """Return the initial state of the next episode, with the same layout."""
 
     def step(self, state: State, action: ArrayLike) -> tuple[State, *Outcome]:
-        """Return the next state, the reward, and whether the episode is over or is cut off.
+        """Return the next state, the reward, and whether the episode is terminated or truncated.
 
-        An episode that has ended does not begin again by itself.
+        An episode that has ended does not restart by itself.
         """
 
     def observe(self, state: State) -> jax.Array:
-        """Return what Stable-Baselines3 would feed to its network, float32."""
+        """Return the observation as Stable-Baselines3 preprocesses it, float32."""
 
 
 class CatcherState(NamedTuple):
-    """The columns of ball and paddle, and the ball's row; int32 ()."""
+    """The columns of ball and paddle, and the row of the ball; int32 ()."""
 
     ball: jax.Array
     paddle: jax.Array
@@ -76,13 +76,13 @@ class CatcherState(NamedTuple):
 
 @dataclass(frozen=True)
 class Catcher:
-    """Move a paddle under a falling ball: `easee.envs.Catcher`. Every episode has another ball.
+    """Move a paddle under a falling ball: `easee.envs.Catcher`. Each episode draws a new ball.
 
     An observation is the image, scaled to [0, 1]: (height, width, 1).
 
     Args:
-        width: of the field, in blocks.
-        height: of the field; the number of steps.
+        width: width of the field, in blocks.
+        height: height of the field, which is the number of steps of an episode.
 
     >>> world = Catcher(5, 3)
     >>> state = world.reset(jax.random.key(0))
@@ -97,22 +97,22 @@ class Catcher:
     n_actions: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
-        twin = catcher.Catcher(self.width, self.height)  # checks them
-        _store(self, width=twin.width, height=twin.height)
+        env = catcher.Catcher(self.width, self.height)  # checks the arguments
+        _set_fields(self, width=env.width, height=env.height)
 
     @property
     def observation_shape(self) -> tuple[int, ...]:
-        """The image's: (height, width, 1)."""
+        """Shape of the image, (height, width, 1)."""
         return self.height, self.width, 1
 
     def reset(self, key: jax.Array) -> CatcherState:
-        """Let a ball fall in a column that can be reached."""
-        columns = jnp.asarray(catcher.reachable_columns(self.width, self.height), jnp.int32)
+        """Place the ball at the top of a random reachable column."""
+        columns = _int32(catcher.reachable_columns(self.width, self.height))
         ball = columns[jax.random.randint(key, (), 0, len(columns))]
         return CatcherState(ball, _int32(self.width // 2), _int32(0))
 
     def restart(self, state: CatcherState, key: jax.Array) -> CatcherState:
-        """Let another ball fall."""
+        """Draw a new ball."""
         return self.reset(key)
 
     def step(self, state: CatcherState, action: ArrayLike) -> tuple[CatcherState, *Outcome]:
@@ -121,8 +121,8 @@ class Catcher:
         paddle = jnp.clip(state.paddle + move, 0, self.width - 1)
         row = state.row + 1
         terminated = row >= self.height
-        points = jnp.where(paddle == state.ball, 1.0, -1.0)
-        reward = jnp.where(terminated, points, 0.0).astype(jnp.float32)
+        score = jnp.where(paddle == state.ball, 1.0, -1.0)
+        reward = jnp.where(terminated, score, 0.0).astype(jnp.float32)
         return CatcherState(state.ball, paddle, row), reward, terminated, jnp.array(False)
 
     def observe(self, state: CatcherState) -> jax.Array:
@@ -135,7 +135,7 @@ class Catcher:
 
 
 class GridState(NamedTuple):
-    """The agent's x, y and, where it has one, heading, int32 (2,) or (3,); the steps so far, ()."""
+    """The agent's x, y and, if any, heading, int32 (2,) or (3,); the steps taken, int32 ()."""
 
     place: jax.Array
     steps: jax.Array
@@ -143,7 +143,7 @@ class GridState(NamedTuple):
 
 @dataclass(frozen=True)
 class _Grid:
-    """An empty room. Observations are one-hot vectors of x, y and heading, one after another."""
+    """An empty room. Observations are the one-hot vectors of x, y and heading, concatenated."""
 
     size: int | tuple[int, int] = 100
     start: tuple[int, ...] | None = None
@@ -151,32 +151,33 @@ class _Grid:
     shape: tuple[int, ...] = field(init=False, repr=False)
     action_names: ClassVar[tuple[str, ...]]
     n_actions: ClassVar[int]
-    _twin: ClassVar[type[grids.CardinalGrid | grids.RotationGrid]]
+    _env: ClassVar[type[grids.CardinalGrid | grids.RotationGrid]]
 
     def __post_init__(self) -> None:
-        twin = self._twin(self.size, self.start)  # checks them
-        _store(self, size=twin.size, start=tuple(twin.start.tolist()), shape=twin.shape)
+        env = self._env(self.size, self.start)  # checks the arguments
+        _set_fields(self, size=env.size, start=tuple(env.start.tolist()), shape=env.shape)
         if self.max_steps is not None:
-            _store(self, max_steps=checked_count(self.max_steps, "max_steps"))
+            _set_fields(self, max_steps=checked_count(self.max_steps, "max_steps"))
 
     @property
     def observation_shape(self) -> tuple[int, ...]:
-        """One vector: (width + height + headings,)."""
+        """Shape of the observation, (width + height + headings,)."""
         return (sum(self.shape),)
 
     def reset(self, key: jax.Array) -> GridState:
-        """Go to the start."""
-        return GridState(jnp.array(self.start, jnp.int32), _int32(0))
+        """Place the agent at the start."""
+        return GridState(_int32(self.start), _int32(0))
 
     def restart(self, state: GridState, key: jax.Array) -> GridState:
-        """Go back to the start."""
+        """Place the agent at the start."""
         return self.reset(key)
 
     def step(self, state: GridState, action: ArrayLike) -> tuple[GridState, *Outcome]:
-        """Take an action; there is no reward and no end but the time limit."""
-        there = GridState(self._move(state.place, jnp.asarray(action)), state.steps + 1)
-        late = jnp.array(False) if self.max_steps is None else there.steps >= self.max_steps
-        return there, jnp.zeros((), jnp.float32), jnp.array(False), late
+        """Take an action; there is no reward, and episodes only end at the time limit."""
+        next_state = GridState(self._move(state.place, jnp.asarray(action)), state.steps + 1)
+        limit = self.max_steps
+        truncated = jnp.array(False) if limit is None else next_state.steps >= limit
+        return next_state, jnp.zeros((), jnp.float32), jnp.array(False), truncated
 
     def observe(self, state: GridState) -> jax.Array:
         """Return the one-hot vectors of x, y and heading."""
@@ -185,9 +186,9 @@ class _Grid:
     def _move(self, place: jax.Array, action: jax.Array) -> jax.Array:
         raise NotImplementedError
 
-    def _inside(self, place: jax.Array) -> jax.Array:
-        """Return the place, or the nearest one within the walls; int32 (2,)."""
-        return jnp.clip(place, 0, jnp.array(self.shape[:2], jnp.int32) - 1)
+    def _clip(self, place: jax.Array) -> jax.Array:
+        """Return the nearest place within the walls, int32 (2,)."""
+        return jnp.clip(place, 0, _int32(self.shape[:2]) - 1)
 
 
 @dataclass(frozen=True)
@@ -195,9 +196,9 @@ class CardinalGrid(_Grid):
     """Four moves in an empty room: `easee.envs.CardinalGrid`.
 
     Args:
-        size: the side of the room, or (width, height).
-        start: where the agent starts; by default in the middle.
-        max_steps: after how many steps an episode is cut off; by default never.
+        size: side of the room, or (width, height).
+        start: first place of the agent; the centre by default.
+        max_steps: number of steps after which an episode is truncated; by default never.
 
     >>> world = CardinalGrid(5)
     >>> state, *_ = world.step(world.reset(jax.random.key(0)), 0)
@@ -207,20 +208,20 @@ class CardinalGrid(_Grid):
 
     action_names = grids.CardinalGrid.action_names
     n_actions = 4
-    _twin = grids.CardinalGrid
+    _env = grids.CardinalGrid
 
     def _move(self, place: jax.Array, action: jax.Array) -> jax.Array:
-        return self._inside(place + jnp.asarray(grids.MOVES, jnp.int32)[action])
+        return self._clip(place + _int32(grids.MOVES)[action])
 
 
 @dataclass(frozen=True)
 class RotationGrid(_Grid):
-    """Forward or turn in an empty room: `easee.envs.RotationGrid`.
+    """Forward moves and turns in an empty room: `easee.envs.RotationGrid`.
 
     Args:
-        size: the side of the room, or (width, height).
-        start: where the agent starts, with its heading; by default in the middle, facing north.
-        max_steps: after how many steps an episode is cut off; by default never.
+        size: side of the room, or (width, height).
+        start: first place and heading of the agent; the centre, facing north, by default.
+        max_steps: number of steps after which an episode is truncated; by default never.
 
     >>> world = RotationGrid(5)
     >>> state, *_ = world.step(world.reset(jax.random.key(0)), 2)
@@ -230,21 +231,21 @@ class RotationGrid(_Grid):
 
     action_names = grids.RotationGrid.action_names
     n_actions = 3
-    _twin = grids.RotationGrid
+    _env = grids.RotationGrid
 
     def _move(self, place: jax.Array, action: jax.Array) -> jax.Array:
-        ahead = self._inside(place[:2] + jnp.asarray(grids.HEADINGS, jnp.int32)[place[2]])
+        ahead = self._clip(place[:2] + _int32(grids.HEADINGS)[place[2]])
         heading = (place[2] + (action == 2) - (action == 1)) % 4
         return jnp.append(jnp.where(action == 0, ahead, place[:2]), heading)
 
 
 class Layout(NamedTuple):
-    """What every episode of a DoorKey has in common, int32.
+    """The part of the state that all episodes of a DoorKey share, int32.
 
     Attributes:
-        key: its column and row (2,).
-        door: its row ().
-        start: the agent's first column, row and heading (3,).
+        key: column and row of the key (2,).
+        door: row of the door ().
+        start: first column, row and heading of the agent (3,).
     """
 
     key: jax.Array
@@ -253,15 +254,15 @@ class Layout(NamedTuple):
 
 
 class DoorKeyState(NamedTuple):
-    """A layout and where an episode stands in it.
+    """The state of an episode.
 
     Attributes:
-        layout: of the key, the door and the start.
-        place: the agent's column and row, int32 (2,).
+        layout: places of the key, the door and the start.
+        place: column and row of the agent, int32 (2,).
         heading: 0 is east, then clockwise; int32 ().
-        carries: whether it has the key, bool ().
+        carries: whether the agent has the key, bool ().
         opened: whether the door is open, bool ().
-        steps: how many were taken, int32 ().
+        steps: number of steps taken, int32 ().
     """
 
     layout: Layout
@@ -274,17 +275,17 @@ class DoorKeyState(NamedTuple):
 
 @dataclass(frozen=True)
 class DoorKey:
-    """Fetch the key, open the door, reach the goal: `easee.envs.doorkey.DoorKey`, without MiniGrid.
+    """Fetch the key, open the door, reach the goal: `easee.envs.doorkey.DoorKey`.
 
     `reset` draws a layout, `restart` keeps it. An observation is the one-hot vectors of column,
-    row, heading, whether the key is carried and whether the door is open: (46,).
+    row, heading, whether the key is carried and whether the door is open, concatenated: (46,).
 
     Args:
-        max_steps: after how many steps an episode is cut off; the paper's by default.
+        max_steps: number of steps after which an episode is truncated; as in the paper by default.
 
     >>> world = DoorKey()
     >>> state = world.at([3, 5, 0, 0, 0], key=(4, 5), door=7)
-    >>> for action in (3, 2):  # pick up the key, and go where it was
+    >>> for action in (3, 2):  # pick up the key, then move to where it was
     ...     state, *_ = world.step(state, action)
     >>> state.place.tolist(), bool(state.carries)
     ([4, 5], True)
@@ -296,24 +297,23 @@ class DoorKey:
     observation_shape: ClassVar[tuple[int, ...]] = (2 * SIZE + 4 + 2 + 2,)
 
     def __post_init__(self) -> None:
-        _store(self, max_steps=checked_count(self.max_steps, "max_steps"))
+        _set_fields(self, max_steps=checked_count(self.max_steps, "max_steps"))
 
     def reset(self, key: jax.Array) -> DoorKeyState:
-        """Draw a layout: door, key, agent and heading, uniformly over what is free."""
+        """Draw door, key, agent and heading uniformly over the free cells."""
         keys = jax.random.split(key, 4)
         columns, rows = SPLIT - 1, SIZE - 2  # of the room with the key
         door = jax.random.randint(keys[0], (), 1, SIZE - 1)
-        cell = jax.random.randint(keys[1], (), 0, columns * rows)
-        other = jax.random.randint(keys[2], (), 0, columns * rows - 1)
-        other = other + (other >= cell)  # the agent is not where the key is
+        key_cell = jax.random.randint(keys[1], (), 0, columns * rows)
+        cell = jax.random.randint(keys[2], (), 0, columns * rows - 1)
+        cell = cell + (cell >= key_cell)  # the agent does not start on the key
         heading = jax.random.randint(keys[3], (), 0, 4)
-        start = jnp.stack([1 + other // rows, 1 + other % rows, heading])
-        return self.at(
-            [*start, False, False], key=jnp.stack([1 + cell // rows, 1 + cell % rows]), door=door
-        )
+        key_place = jnp.stack([1 + key_cell // rows, 1 + key_cell % rows])
+        start = [1 + cell // rows, 1 + cell % rows, heading]
+        return self.at([*start, False, False], key=key_place, door=door)
 
     def restart(self, state: DoorKeyState, key: jax.Array) -> DoorKeyState:
-        """Put everything back; the layout stays."""
+        """Return to the start of the same layout."""
         layout = state.layout
         return self.at([*layout.start, False, False], key=layout.key, door=layout.door)
 
@@ -326,22 +326,22 @@ class DoorKey:
         start: ArrayLike | tuple[int, ...] | None = None,
         steps: ArrayLike = 0,
     ) -> DoorKeyState:
-        """Return a state of a given layout.
+        """Return a state with a given layout.
 
         Args:
             state: column, row, heading, whether the key is carried, whether the door is open.
-            key: where it lies before it is picked up: column and row.
-            door: its row.
-            start: column, row and heading when an episode begins; by default those of `state`.
-            steps: how many were taken.
+            key: column and row of the key before it is picked up.
+            door: row of the door.
+            start: column, row and heading at the start of an episode; those of `state` by default.
+            steps: number of steps taken.
         """
         column, row, heading, carries, opened = state
         place = jnp.stack([_int32(column), _int32(row)])
         heading = _int32(heading)
         first = jnp.append(place, heading) if start is None else _int32(start)
         layout = Layout(_int32(key), _int32(door), first)
-        holds, is_open = jnp.asarray(carries, bool), jnp.asarray(opened, bool)
-        return DoorKeyState(layout, place, heading, holds, is_open, _int32(steps))
+        flags = jnp.asarray(carries, bool), jnp.asarray(opened, bool)
+        return DoorKeyState(layout, place, heading, *flags, _int32(steps))
 
     def step(self, state: DoorKeyState, action: ArrayLike) -> tuple[DoorKeyState, *Outcome]:
         """Turn left (0) or right (1), go forward (2), pick up (3) or open (4)."""
@@ -349,9 +349,9 @@ class DoorKey:
         ahead = state.place + jnp.asarray(AHEAD)[state.heading]
         at_key = (ahead == state.layout.key).all() & ~state.carries
         at_door = (ahead[0] == SPLIT) & (ahead[1] == state.layout.door)
-        room = ((ahead > 0) & (ahead < SIZE - 1)).all() & (ahead[0] != SPLIT)
-        free = (room & ~at_key) | (at_door & state.opened)
-        there = state._replace(
+        inside = ((ahead > 0) & (ahead < SIZE - 1)).all() & (ahead[0] != SPLIT)
+        free = (inside & ~at_key) | (at_door & state.opened)
+        next_state = state._replace(
             place=jnp.where((action == FORWARD) & free, ahead, state.place),
             heading=(state.heading + (action == RIGHT) - (action == LEFT)) % 4,
             carries=state.carries | ((action == PICKUP) & at_key),
@@ -359,7 +359,8 @@ class DoorKey:
             steps=state.steps + 1,
         )
         terminated = (action == FORWARD) & (ahead == SIZE - 2).all()  # the goal, in the corner
-        return there, terminated.astype(jnp.float32), terminated, there.steps >= self.max_steps
+        truncated = next_state.steps >= self.max_steps
+        return next_state, terminated.astype(jnp.float32), terminated, truncated
 
     def observe(self, state: DoorKeyState) -> jax.Array:
         """Return the one-hot vectors of the five parts of the state."""
@@ -368,7 +369,7 @@ class DoorKey:
 
 
 def _one_hot(values: list[jax.Array], sizes: tuple[int, ...]) -> jax.Array:
-    """Return the one-hot vectors of some values, one after another; float32 (sum of sizes,)."""
+    """Return the concatenated one-hot vectors of some values, float32 (sum of sizes,)."""
     pairs = zip(values, sizes, strict=True)
     return jnp.concatenate([jnp.arange(size) == value for value, size in pairs]).astype(jnp.float32)
 
@@ -377,7 +378,7 @@ def _int32(value: Any) -> jax.Array:
     return jnp.asarray(value, jnp.int32)
 
 
-def _store(world: Any, **fields: Any) -> None:
-    """Set fields of a frozen dataclass while it is being made."""
+def _set_fields(world: Any, **fields: Any) -> None:
+    """Set fields of a frozen dataclass while it is being initialised."""
     for name, value in fields.items():
         object.__setattr__(world, name, value)

@@ -1,9 +1,8 @@
-"""A slippery CardinalGrid: where a word leads when moves go astray (the paper's stochastic case).
+"""Outcomes of words on a slippery CardinalGrid, the paper's stochastic case.
 
-Each move is replaced by one in a random direction with probability `slip`. A word then leads to a
-distribution over cells, and words of the same moves in any order lead to the same one. A word that
-undoes itself does not stay at home, so `right left ~` is no longer true; but a policy over forward
-actions only takes shortest words, and among those the prior remains true.
+With probability `slip` a move is replaced by one in a random direction. A word then leads to a
+distribution over cells that depends only on how often it contains each move. `right left ~` is no
+longer true, but a policy over forward actions takes only shortest words, for which the prior holds.
 """
 
 from __future__ import annotations
@@ -19,17 +18,16 @@ from easee.graph import LocalGraph
 
 
 def slippery_outcomes(graph: LocalGraph, slip: float) -> csr_array:
-    """Return where the shortest words of every node lead on a slippery, unbounded grid.
+    """Return the outcomes of each node's shortest words on a slippery, unbounded grid.
 
     Args:
-        graph: of a prior over the actions right, left, up and down, in which equivalent words of
-            the same length are made of the same moves, as in `cardinal-grid`.
-        slip: the probability that a move goes in a random one of the four directions instead.
+        graph: graph of a prior over the actions right, left, up and down, in which equivalent words
+            of the same length consist of the same moves, as in `cardinal-grid`.
+        slip: probability that a move is replaced by one in a random direction of the four.
 
     Returns:
-        csr (n, (2 d + 1)^2): the distribution of every node over the cells (x, y) around the
-        start, in the order of `(x + d) * (2 d + 1) + (y + d)`. It is what `balance` takes as
-        `outcomes`.
+        csr (n, (2 d + 1)^2), the `outcomes` argument of `balance`: each node's distribution over
+        the cells (x, y) around the start, cell (x, y) in column `(x + d) * (2 d + 1) + (y + d)`.
 
     >>> from easee import priors, unroll
     >>> graph = unroll(priors.get("cardinal-grid"), depth=1)
@@ -57,47 +55,48 @@ def slippery_outcomes(graph: LocalGraph, slip: float) -> csr_array:
 
 
 def _checked_moves(graph: LocalGraph) -> NDArray[np.int64]:
-    """Return the moves of the graph's actions, or say why they are not those of the grid."""
+    """Return the move of each action, an index into MOVES."""
     if not isinstance(graph, LocalGraph):
         raise ArgumentTypeError(f"expected a LocalGraph, found {type(graph).__name__}")
     names = CardinalGrid.action_names
     if not set(graph.actions) <= set(names):
         raise ArgumentError(
             f"expected a graph of the actions {', '.join(names)}, found "
-            f"{', '.join(graph.actions)}: take a prior of CardinalGrid, such as 'cardinal-grid'"
+            f"{', '.join(graph.actions)}: use a prior of CardinalGrid, such as 'cardinal-grid'"
         )
     return np.array([names.index(name) for name in graph.actions])
 
 
 def _first_edges(graph: LocalGraph) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return for every node a tail and an action that lead to it; any will do, and that is checked.
+    """Return the tail and the action of each node's first incoming edge, and zeros for the root.
 
-    The root, which has none, gets zeros.
+    Raises:
+        ArgumentError: the words that lead to a node consist of different moves.
     """
     tails, actions = np.nonzero(graph.forward)
     heads = graph.successors[tails, actions]
-    found, first = np.unique(heads, return_index=True)
+    nodes, first = np.unique(heads, return_index=True)
     tail, action = np.zeros(len(graph), np.int64), np.zeros(len(graph), np.int64)
-    tail[found], action[found] = tails[first], actions[first]
+    tail[nodes], action[nodes] = tails[first], actions[first]
     count = np.zeros((len(graph), len(graph.actions)), np.int64)
     for node in range(1, len(graph)):  # tails come before heads
         count[node] = count[tail[node]]
         count[node, action[node]] += 1
-    there = count[tails]
-    there[np.arange(len(tails)), actions] += 1
-    wrong = np.flatnonzero((there != count[heads]).any(axis=1))
+    edge_count = count[tails]
+    edge_count[np.arange(len(tails)), actions] += 1
+    wrong = np.flatnonzero((edge_count != count[heads]).any(axis=1))
     if wrong.size:
         node = int(heads[wrong[0]])
         raise ArgumentError(
-            f"expected words of the same moves at every node, found others at node {node} "
-            f"({' '.join(graph.word(node))}): where they lead depends on the word"
+            f"expected equivalent words to consist of the same moves, found different ones at node "
+            f"{node} ({' '.join(graph.word(node))}): its outcome would depend on the word"
         )
     return tail, action
 
 
 def _step(before: Floats, moves: NDArray[np.int64], slip: float) -> Floats:
-    """Return the distributions (k, side, side) one move after those before."""
-    # Mass is never as far as the border before the last step, so that nothing rolls around.
+    """Return the distributions (k, side, side) after one more move."""
+    # np.roll wraps around, but no mass reaches the border before the last step.
     shifted = [np.roll(before, tuple(move), axis=(1, 2)) for move in MOVES]
     after: Floats = slip / len(MOVES) * np.sum(shifted, axis=0)
     for direction, moved in enumerate(shifted):

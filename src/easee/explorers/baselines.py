@@ -1,57 +1,62 @@
-"""Other ways to explore, behind the interface of `Explorer`: what EASEE is compared with."""
+"""The explorers that EASEE is compared with, behind the interface of `Explorer`."""
 
 from __future__ import annotations
 
 import hashlib
 from bisect import bisect_right
 from numbers import Real
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from easee.errors import ArgumentError, ArgumentTypeError
-from easee.explorers.base import BaseExplorer, Seed
+from easee.explorers.base import BaseExplorer
+from easee.explorers.checks import Seed
 from easee.explorers.sampling import Actions, Mask, cumulative_rows, draw, draw_masked
 from easee.priors.equivalences import Equivalences
 from easee.words.presentation import equivalent
 
 
 class UniformExplorer(BaseExplorer):
-    """Every action is as likely as any other: the exploration of plain epsilon-greedy.
+    """Uniform exploration, as in plain epsilon-greedy: all actions are equally likely.
 
     >>> UniformExplorer(4, n_envs=3, seed=0).sample().shape
     (3,)
     """
 
-    def _explore(self, mask: Mask | None) -> Actions:
+    def step_one(self, action: int, done: bool) -> None:
+        """Do nothing: there is no history."""
+        if self.n_envs > 1:
+            self._check_single()
+
+    def _sample(self, mask: Mask | None) -> Actions:
         if mask is None:
             return self.rng.integers(self.n_actions, size=self.n_envs)
         return draw_masked(np.ones(mask.shape), mask, self._uniforms())
 
-    def _sample_one(self, env: int) -> int:
+    def _sample_one(self) -> int:
         return int(self._uniform() * self.n_actions)
 
-    def _advance(self, actions: Actions, dones: Mask) -> None:
+    def _step(self, actions: Actions, dones: Mask) -> None:
         pass
 
-    def step_one(self, action: int, done: bool, env: int = 0) -> None:
-        """Do nothing: there is nothing to remember."""
-
-    def reset(self, which: ArrayLike | None = None) -> None:
-        """Do nothing: there is nothing to forget."""
+    def _forget(self, which: Mask) -> None:
+        pass
 
 
-class ZetaExplorer(BaseExplorer):
+class ZetaExplorer(UniformExplorer):
     """Temporally extended epsilon-greedy: repeat a random action for a random number of steps.
 
     The number of steps n has probability proportional to n ** -mu (Dabney, Ostrovski and Barreto,
-    "Temporally-Extended Epsilon-Greedy Exploration", 2021). A repetition that has begun goes on,
-    whatever the coin of `choose` says, until it or the episode ends. It also ends when the agent
-    reports another action than the repeated one.
+    "Temporally-Extended Epsilon-Greedy Exploration", 2021). A repetition continues regardless of
+    the coin of `choose`, until it or the episode ends, or until the agent takes another action.
+
+    Attributes:
+        repeated: int (n_envs,), the action repeated last.
+        remaining: int (n_envs,), number of repetitions left.
 
     >>> explorer = ZetaExplorer(4, n_envs=2, seed=0)
-    >>> explorer.remaining[:] = 3  # as if both had just begun to repeat action 0
+    >>> explorer.remaining[:] = 3  # as if both had just started to repeat action 0
     >>> explorer.choose([1, 1], epsilon=0.0)
     array([0, 0])
     """
@@ -62,81 +67,79 @@ class ZetaExplorer(BaseExplorer):
         self.repeated = np.zeros(self.n_envs, np.int64)
         self.remaining = np.zeros(self.n_envs, np.int64)
 
-    def _explore(self, mask: Mask | None) -> Actions:
-        return self._repeat_or_start(np.ones(self.n_envs, bool), mask)
+    def choose_one(self, greedy: int, epsilon: float, mask: Mask | None = None) -> int:
+        """Return the repeated action during a repetition, else an epsilon-greedy one."""
+        if self.remaining[0] and (mask is None or mask[self.repeated[0]]):
+            return self.sample_one(mask)
+        self.remaining[0] = 0
+        return super().choose_one(greedy, epsilon, mask)
 
-    def _mix(self, greedy: Actions, coins: Mask, mask: Mask | None) -> Actions:
-        explored = self._repeat_or_start(coins, mask)
-        self._explored = self.remaining > 0
-        return np.where(self._explored, explored, greedy)
+    def step_one(self, action: int, done: bool) -> None:
+        """Count down a repetition; end it with the episode or if another action was taken."""
+        if self.n_envs > 1:
+            self._check_single()
+        if self.remaining[0]:
+            continues = action == self.repeated[0] and not done
+            self.remaining[0] = self.remaining[0] - 1 if continues else 0
 
-    def _sample_one(self, env: int) -> int:
-        if not self.remaining[env]:
-            self.repeated[env] = self._uniform() * self.n_actions
-            self.remaining[env] = self.rng.zipf(self.mu)
-        return int(self.repeated[env])
+    def _sample(self, mask: Mask | None) -> Actions:
+        return self._explore(np.ones(self.n_envs, bool), mask)[1]
 
-    def choose_one(self, greedy: int, epsilon: float, env: int = 0) -> int:
-        """Return the repeated action while one goes on, else an epsilon-greedy one."""
-        explores = bool(self.remaining[env]) or self._uniform() < epsilon
-        self._explored[env] = explores
-        return self._sample_one(env) if explores else greedy
+    def _sample_one(self) -> int:
+        if not self.remaining[0]:
+            self.repeated[0] = super()._sample_one()
+            self.remaining[0] = self.rng.zipf(self.mu)
+        return int(self.repeated[0])
 
-    def step_one(self, action: int, done: bool, env: int = 0) -> None:
-        """Report the action of one environment, and whether its episode ended with it."""
-        if self.remaining[env]:
-            goes_on = action == self.repeated[env] and not done
-            self.remaining[env] = self.remaining[env] - 1 if goes_on else 0
-
-    def _repeat_or_start(self, start: Mask, mask: Mask | None) -> Actions:
-        """Go on repeating; where nothing is repeated (or it is not allowed), `start` anew."""
+    def _explore(self, coins: Mask, mask: Mask | None) -> tuple[Mask, Actions]:
+        """Continue repetitions; the coins decide where there is none, or a mask forbids it."""
         allowed = np.ones((self.n_envs, self.n_actions), bool) if mask is None else mask
         self.remaining[~allowed[np.arange(self.n_envs), self.repeated]] = 0
-        fresh = start & (self.remaining == 0)
-        drawn = draw_masked(np.ones(allowed.shape), allowed, self._uniforms())
-        lengths = self.rng.zipf(self.mu, size=self.n_envs)
-        self.repeated = np.where(fresh, drawn, self.repeated)
-        self.remaining = np.where(fresh, lengths, self.remaining)
-        return self.repeated.copy()
+        starts = coins & (self.remaining == 0)
+        if starts.any():
+            actions = draw_masked(np.ones(allowed.shape), allowed, self._uniforms())
+            durations = self.rng.zipf(self.mu, size=self.n_envs)
+            self.repeated = np.where(starts, actions, self.repeated)
+            self.remaining = np.where(starts, durations, self.remaining)
+        return self.remaining > 0, self.repeated.copy()
 
-    def _advance(self, actions: Actions, dones: Mask) -> None:
-        goes_on = (self.remaining > 0) & (actions == self.repeated) & ~dones
-        self.remaining = np.where(goes_on, self.remaining - 1, 0)
+    def _step(self, actions: Actions, dones: Mask) -> None:
+        continues = (self.remaining > 0) & (actions == self.repeated) & ~dones
+        self.remaining = np.where(continues, self.remaining - 1, 0)
 
-    def reset(self, which: ArrayLike | None = None) -> None:
-        """Stop repeating, in all environments or in those of a bool mask (n_envs,)."""
-        self.remaining[slice(None) if which is None else self._checked_which(which)] = 0
+    def _forget(self, which: Mask) -> None:
+        self.remaining[which] = 0
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return everything needed to go on exactly where this explorer is."""
-        own = {"repeated": self.repeated.copy(), "remaining": self.remaining.copy()}
-        return super().state_dict() | {"mu": self.mu} | own
+    def _settings(self) -> dict[str, str | float]:
+        return {"mu": self.mu}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a `state_dict` of an explorer made with the same arguments."""
-        super().load_state_dict(state)
-        self.repeated = np.array(state["repeated"], np.int64)
-        self.remaining = np.array(state["remaining"], np.int64)
-
-    def _most(self) -> dict[str, int | None]:
-        return {"repeated": self.n_actions - 1, "remaining": None}
+    def _history(self) -> dict[str, tuple[NDArray[np.int64], int | None]]:
+        return {
+            "repeated": (self.repeated, self.n_actions - 1),
+            "remaining": (self.remaining, None),
+        }
 
 
 def checked_exponent(mu: float) -> float:
-    """Return the exponent of a zeta distribution as a float, or say what is wrong with it."""
+    """Return the exponent of a zeta distribution as a float."""
     if not isinstance(mu, Real) or not float(mu) > 1.0:
         raise ArgumentError(f"expected mu greater than 1, found {mu!r}")
     return float(mu)
 
 
 class TabuExplorer(BaseExplorer):
-    """Uniform, but never undo the last action (tabu search with a memory of one).
+    """Uniform exploration that never undoes the last action (tabu search with a memory of one).
 
     Args:
-        equivalences: an action is tabu after another if the two in a row are equivalent to
-            nothing. An action after which everything would be tabu forbids nothing.
-        n_envs: how many environments.
-        seed: an int, a `numpy.random.Generator`, or None for a fresh one.
+        equivalences: an action is tabu after another if the two together are equivalent to the
+            empty word. If all actions would be tabu, none is.
+        n_envs: number of environments.
+        seed: an int, a `numpy.random.Generator`, or None for a random seed.
+
+    Attributes:
+        allowed: bool (k + 1, k), the actions allowed after each action; the last row is for
+            environments without a last action.
+        last: int (n_envs,), the last action, or k if there is none.
 
     >>> from easee.priors.builders import inverse
     >>> explorer = TabuExplorer(inverse("left", "right"), seed=0)
@@ -149,49 +152,42 @@ class TabuExplorer(BaseExplorer):
         if not isinstance(equivalences, Equivalences):
             raise ArgumentTypeError(f"expected Equivalences, found {type(equivalences).__name__}")
         super().__init__(len(equivalences.actions), n_envs, seed)
-        self.allowed = _not_undoing(equivalences)  # (k + 1, k); row k: nothing was done yet
+        self.allowed = _allowed_after(equivalences)
         self._cumulative = cumulative_rows(self.allowed / self.allowed.sum(axis=1, keepdims=True))
         self.last = np.full(self.n_envs, self.n_actions)
 
-    def _explore(self, mask: Mask | None) -> Actions:
+    def step_one(self, action: int, done: bool) -> None:
+        """Remember the action of the only environment."""
+        if self.n_envs > 1:
+            self._check_single()
+        self.last[0] = self.n_actions if done else action
+
+    def _sample(self, mask: Mask | None) -> Actions:
         uniforms = self._uniforms()
         if mask is None:
             return draw(self._cumulative[self.last], uniforms)
         return draw_masked(self.allowed[self.last].astype(float), mask, uniforms)
 
-    def _sample_one(self, env: int) -> int:
-        return bisect_right(self._cumulative[self.last[env]].tolist(), self._uniform())
+    def _sample_one(self) -> int:
+        return bisect_right(self._cumulative[self.last[0]].tolist(), self._uniform())
 
-    def step_one(self, action: int, done: bool, env: int = 0) -> None:
-        """Report the action of one environment, and whether its episode ended with it."""
-        self.last[env] = self.n_actions if done else action
-
-    def _advance(self, actions: Actions, dones: Mask) -> None:
+    def _step(self, actions: Actions, dones: Mask) -> None:
         self.last = np.where(dones, self.n_actions, actions)
 
-    def reset(self, which: ArrayLike | None = None) -> None:
-        """Forget the last action, in all environments or in those of a bool mask (n_envs,)."""
-        flags = slice(None) if which is None else self._checked_which(which)
-        self.last[flags] = self.n_actions
+    def _forget(self, which: Mask) -> None:
+        self.last[which] = self.n_actions
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return everything needed to go on exactly where this explorer is."""
-        tabu = hashlib.sha256(self.allowed.tobytes()).hexdigest()[:32]
-        return super().state_dict() | {"tabu": tabu, "last": self.last.copy()}
+    def _settings(self) -> dict[str, str | float]:
+        return {"tabu": hashlib.sha256(self.allowed.tobytes()).hexdigest()[:32]}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a `state_dict` of an explorer made with the same arguments."""
-        super().load_state_dict(state)
-        self.last = np.array(state["last"], np.int64)
-
-    def _most(self) -> dict[str, int | None]:
-        return {"last": self.n_actions}
+    def _history(self) -> dict[str, tuple[NDArray[np.int64], int | None]]:
+        return {"last": (self.last, self.n_actions)}
 
 
-def _not_undoing(equivalences: Equivalences) -> NDArray[np.bool_]:
+def _allowed_after(equivalences: Equivalences) -> NDArray[np.bool_]:
     presentation = equivalences.indexed
     letters = range(presentation.letters)
-    undoing = [[equivalent(presentation, (a, b), ()) is True for b in letters] for a in letters]
-    allowed = ~np.array([*undoing, [False] * len(letters)])
+    undoes = [[equivalent(presentation, (a, b), ()) is True for b in letters] for a in letters]
+    allowed = ~np.array([*undoes, [False] * len(letters)])
     allowed[~allowed.any(axis=1)] = True
     return allowed

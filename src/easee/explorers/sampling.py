@@ -1,4 +1,4 @@
-"""Drawing actions from rows of probabilities, by inverting their distribution functions."""
+"""Drawing actions from rows of probabilities by inverting their cumulative sums."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ Mask = NDArray[np.bool_]
 
 
 def cumulative_rows(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return cumulative sums of rows that end in exactly 1 from the last possible action on.
+    """Return cumulative sums of rows that are exactly 1 from the last possible action on.
 
     >>> cumulative_rows(np.array([[0.0, 0.5, 0.5, 0.0]]))
     array([[0. , 0.5, 1. , 1. ]])
     """
     sums = np.cumsum(table, axis=1)
-    # Rounding may leave the last sum below 1, and then a large uniform would fall off the end.
+    # Rounding may leave the last sum below 1, and then a large uniform would match no action.
     possible = table > 0
     last = table.shape[1] - 1 - np.argmax(possible[:, ::-1], axis=1)
     sums[np.arange(table.shape[1]) >= last[:, None]] = 1.0
@@ -24,15 +24,15 @@ def cumulative_rows(table: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def draw(cumulative: NDArray[np.float64], uniforms: NDArray[np.float64]) -> Actions:
-    """Invert the distribution functions, float (n, k), at uniforms in [0, 1), float (n,)."""
-    first: Actions = (cumulative > uniforms[:, None]).argmax(axis=1)
-    return first
+    """Return the action of each row of cumulative sums (n, k) at uniforms in [0, 1), (n,)."""
+    actions: Actions = (cumulative > uniforms[:, None]).argmax(axis=1)
+    return actions
 
 
 def draw_masked(
     probabilities: NDArray[np.float64], mask: Mask, uniforms: NDArray[np.float64]
 ) -> Actions:
-    """Draw from rows restricted to a mask; where nothing is left, evenly from the mask."""
+    """Draw from rows (n, k) restricted to a mask; uniformly from the mask where that leaves 0."""
     allowed = np.where(mask, probabilities, 0.0)
     total = allowed.sum(axis=1, keepdims=True)
     allowed = np.where(total > 0, allowed, mask)

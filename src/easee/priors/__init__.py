@@ -1,7 +1,7 @@
-"""Priors: what you know about your environment's actions.
+"""Priors on action sequences.
 
-`get(name)` returns a ready-made prior, `names()` lists them, and the functions build those that
-take parameters.
+`get(name)` returns a ready-made prior, `names()` lists them, and the other functions build priors
+that take parameters.
 """
 
 from easee.priors.catalogue import (

@@ -1,4 +1,4 @@
-"""Builders: the usual relations, each over just the actions it names. Join them with `|`."""
+"""Builders of common relations, each over the actions that it names. Join them with `|`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _over(*pairs: tuple[AnyWord, AnyWord]) -> Equivalences:
 
 
 def commute(u: AnyWord, v: AnyWord) -> Equivalences:
-    """Two words give the same in either order.
+    """Return the relation that two words have the same effect in either order.
 
     >>> print(commute("left", "right"))
     actions: left right
@@ -25,7 +25,10 @@ def commute(u: AnyWord, v: AnyWord) -> Equivalences:
 
 
 def commute_all(*actions: AnyWord) -> Equivalences:
-    """Every two of the actions commute. Takes names, or one list of names.
+    """Return the relations that any two of the actions commute.
+
+    Args:
+        actions: action names, or a list of them.
 
     >>> len(commute_all("up", "down", "left", "right"))
     6
@@ -36,7 +39,7 @@ def commute_all(*actions: AnyWord) -> Equivalences:
 
 
 def inverse(u: AnyWord, v: AnyWord) -> Equivalences:
-    """Each of two words undoes the other.
+    """Return the relations that each of two words undoes the other.
 
     >>> print(inverse("left", "right"))
     actions: left right
@@ -48,7 +51,7 @@ def inverse(u: AnyWord, v: AnyWord) -> Equivalences:
 
 
 def idempotent(word: AnyWord) -> Equivalences:
-    """Doing it twice is doing it once.
+    """Return the relation that doing a word twice is the same as doing it once.
 
     >>> print(idempotent("open"))
     actions: open
@@ -59,7 +62,7 @@ def idempotent(word: AnyWord) -> Equivalences:
 
 
 def noop(word: AnyWord) -> Equivalences:
-    """It does nothing.
+    """Return the relation that a word does nothing.
 
     >>> print(noop("wait"))
     actions: wait
@@ -69,7 +72,7 @@ def noop(word: AnyWord) -> Equivalences:
 
 
 def power(word: AnyWord, n: int, equals: AnyWord = ()) -> Equivalences:
-    """Doing it `n` times is the word `equals`, by default nothing.
+    """Return the relation that doing a word `n` times is the same as `equals`.
 
     >>> print(power("turn", 4))
     actions: turn
@@ -79,7 +82,7 @@ def power(word: AnyWord, n: int, equals: AnyWord = ()) -> Equivalences:
 
 
 def decompose(action: AnyWord, *parts: AnyWord) -> Equivalences:
-    """One action is several others in a row.
+    """Return the relation that an action is the same as several others in a row.
 
     >>> print(decompose("upright", "up", "right"))
     actions: upright up right

@@ -1,10 +1,8 @@
-"""Ready-made priors: every equivalence set that the paper names, and the complete ones.
+"""Ready-made priors: the equivalence sets that the paper names, and complete ones.
 
-`get(name)` returns one by name, `names()` lists them; the functions build those that have parts.
-
-The paper prints "all actions commute" as two pairs, but its figures come out only with all six
-(see `docs/paper.md`): `cardinal-all-commute` and those built on it have six, the `-printed` ones
-just the two.
+The paper prints "all actions commute" as two pairs, but its figures can be reproduced only with
+all six (see `docs/paper.md`). `cardinal-all-commute` and the priors built on it have six pairs,
+those with `-printed` in their name have two.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from collections.abc import Callable, Sequence
 from easee._utils.checks import nearest
 from easee.errors import PriorError
 from easee.priors.builders import commute, commute_all, decompose, idempotent, inverse, noop, power
-from easee.priors.equivalences import Equivalences
+from easee.priors.equivalences import Equivalences, check_action_names
 
 CARDINAL_ACTIONS = ("right", "left", "up", "down")
 ROTATION_ACTIONS = ("forward", "left", "right")
@@ -30,10 +28,10 @@ def get(name: str) -> Equivalences:
     left right ~ right left
 
     Raises:
-        PriorError: there is none of that name; the nearest is suggested.
+        PriorError: the name is unknown; the message suggests the nearest one.
     """
     if name not in _PRIORS:
-        raise PriorError(f"no prior is named {name!r}: {nearest(str(name), _PRIORS)}")
+        raise PriorError(f"unknown prior {name!r}: {nearest(str(name), _PRIORS)}")
     return _PRIORS[name][1]()
 
 
@@ -43,7 +41,7 @@ def names() -> list[str]:
 
 
 def describe(name: str) -> str:
-    """Return a prior in a sentence.
+    """Return a description of a ready-made prior.
 
     >>> describe("freeway")
     'going back twice is going back once; waiting and going back commute'
@@ -53,12 +51,12 @@ def describe(name: str) -> str:
 
 
 def cardinal_grid(*, commuting: str = "all", inverses: int = 2) -> Equivalences:
-    """Four moves on a grid.
+    """Return a prior for four moves on a grid.
 
     Args:
-        commuting: "horizontal" (right and left), "printed" (right and left, up and down), or
-            "all" six pairs.
-        inverses: how many of the pairs right-left and up-down are known to undo each other.
+        commuting: the moves that commute: "horizontal" (right and left), "printed" (right and
+            left, up and down), or "all" (six pairs).
+        inverses: number of inverse pairs: 0, 1 (right-left) or 2 (also up-down).
 
     >>> len(cardinal_grid())
     8
@@ -70,7 +68,7 @@ def cardinal_grid(*, commuting: str = "all", inverses: int = 2) -> Equivalences:
         "all": commute_all(CARDINAL_ACTIONS),
     }
     if commuting not in sets:
-        raise PriorError(f"no commuting set is named {commuting!r}: {nearest(commuting, sets)}")
+        raise PriorError(f"unknown commuting set {commuting!r}: {nearest(commuting, sets)}")
     if inverses not in (0, 1, 2):
         raise PriorError(f"expected 0, 1 or 2 inverses, found {inverses!r}")
     undo = ["right left ~", "up down ~"][:inverses]
@@ -78,12 +76,12 @@ def cardinal_grid(*, commuting: str = "all", inverses: int = 2) -> Equivalences:
 
 
 def rotation_grid(*, relations: int = 3) -> Equivalences:
-    """Forward and two turns on a grid.
+    """Return a prior for a forward move and two turns on a grid.
 
     Args:
-        relations: the first 1, 2 or 3 of the paper's (right left ~, left right ~,
-            left left ~ right right); 5 adds the two that make it complete on an open grid: the two
-            ways around a corner, and turning round between two steps forward.
+        relations: number of relations: the first 1, 2 or 3 of the paper's (right left ~,
+            left right ~, left left ~ right right), or 5 with the two that make it complete on an
+            open grid (two ways around a corner, and turning back between two steps forward).
 
     >>> print(rotation_grid(relations=1))
     actions: forward left right
@@ -102,46 +100,48 @@ def rotation_grid(*, relations: int = 3) -> Equivalences:
 
 
 def doorkey() -> Equivalences:
-    """The paper's five relations for MiniGrid's DoorKey, with an OPEN that only opens."""
-    turns = [
-        inverse("left", "right"),
-        power("left", 2, equals="right right"),
-    ]
+    """Return the paper's five relations for DoorKey, whose `open` action cannot close a door."""
+    turns = [inverse("left", "right"), power("left", 2, equals="right right")]
     return Equivalences(DOORKEY_ACTIONS, [*turns, idempotent("open"), idempotent("pickup")])
 
 
 def minigrid() -> Equivalences:
-    """What holds of MiniGrid's seven actions wherever `done` ends nothing. `toggle` is left aside.
+    """Return a prior for MiniGrid's seven actions if `done` does not end the episode.
+
+    There is no relation for `toggle`.
 
     >>> len(minigrid())
     6
     """
     turns = [inverse("left", "right"), power("left", 2, equals="right right")]
-    hands = [idempotent("pickup"), idempotent("drop"), noop("done")]
-    return Equivalences(MINIGRID_ACTIONS, [*turns, *hands])
+    objects = [idempotent("pickup"), idempotent("drop"), noop("done")]
+    return Equivalences(MINIGRID_ACTIONS, [*turns, *objects])
 
 
 def catcher() -> Equivalences:
-    """Left and right commute; walls are left aside."""
+    """Return the paper's prior for Catcher, which ignores the walls."""
     return commute("left", "right")
 
 
 def freeway() -> Equivalences:
-    """The paper's prior: it keeps exploration from going back again and again."""
+    """Return the paper's prior for Freeway, which prevents going back repeatedly."""
     return Equivalences(["noop", "up", "down"], [idempotent("down"), commute("noop", "down")])
 
 
 def atari(meanings: Sequence[str]) -> Equivalences:
-    """Decompose an Atari game's actions, given what `env.unwrapped.get_action_meanings()` says.
+    """Return a prior that decomposes the actions of an Atari game.
 
-    A diagonal is a vertical and a horizontal move, and an action with FIRE is the move and then
-    FIRE, wherever the game has all of these actions.
+    A diagonal move is a vertical and then a horizontal move, and an action with FIRE is the move
+    and then FIRE, if the game has all of these actions.
+
+    Args:
+        meanings: action names from `env.unwrapped.get_action_meanings()`.
 
     >>> print(atari(["NOOP", "FIRE", "UP", "UPFIRE"]))
     actions: NOOP FIRE UP UPFIRE
     UPFIRE ~ UP FIRE
     """
-    meanings = Equivalences(meanings).actions
+    meanings = check_action_names(meanings)
     known = set(meanings)
     diagonals = [(v + h, v, h) for v in ("UP", "DOWN") for h in ("RIGHT", "LEFT")]
     moves = ["UP", "RIGHT", "LEFT", "DOWN", *(d for d, _, _ in diagonals)]
@@ -150,13 +150,13 @@ def atari(meanings: Sequence[str]) -> Equivalences:
 
 
 def boxing() -> Equivalences:
-    """The paper's twelve decompositions of Boxing's 18 actions."""
+    """Return the paper's twelve decompositions of Boxing's 18 actions."""
     moves = ["UP", "RIGHT", "LEFT", "DOWN", "UPRIGHT", "UPLEFT", "DOWNRIGHT", "DOWNLEFT"]
     return atari(["NOOP", "FIRE", *moves, *(move + "FIRE" for move in moves)])
 
 
 def carnival() -> Equivalences:
-    """Right and left commute; NOOP is left out of the actions, as in the paper."""
+    """Return the paper's prior for Carnival, whose actions do not include NOOP."""
     actions = ["FIRE", "RIGHT", "LEFT", "RIGHTFIRE", "LEFTFIRE"]
     return Equivalences(actions, [commute("RIGHT", "LEFT")])
 
@@ -187,23 +187,17 @@ _PRIORS: dict[str, tuple[str, Callable[[], Equivalences]]] = {
         lambda: cardinal_grid(commuting="printed"),
     ),
     "cardinal-grid": (
-        "all four moves commute, right undoes left, up undoes down: all there is to know",
+        "all four moves commute, right undoes left, up undoes down (complete)",
         cardinal_grid,
     ),
-    "rotation-one-inverse": (
-        "right then left is nothing",
-        lambda: rotation_grid(relations=1),
-    ),
+    "rotation-one-inverse": ("right then left is nothing", lambda: rotation_grid(relations=1)),
     "rotation-both-inverses": (
         "right then left is nothing, left then right is nothing",
         lambda: rotation_grid(relations=2),
     ),
-    "rotation-grid": (
-        "turns undo each other, two left turns are two right turns",
-        rotation_grid,
-    ),
+    "rotation-grid": ("turns undo each other, two left turns are two right turns", rotation_grid),
     "rotation-grid-complete": (
-        "turns undo each other, corners and about-turns: all there is to know on an open grid",
+        "turns undo each other, corners and turning back (complete on an open grid)",
         lambda: rotation_grid(relations=5),
     ),
     "doorkey": (
@@ -216,10 +210,7 @@ _PRIORS: dict[str, tuple[str, Callable[[], Equivalences]]] = {
         minigrid,
     ),
     "catcher": ("left and right commute", catcher),
-    "freeway": (
-        "going back twice is going back once; waiting and going back commute",
-        freeway,
-    ),
+    "freeway": ("going back twice is going back once; waiting and going back commute", freeway),
     "boxing": ("diagonals and FIRE moves are two moves in a row (12 relations)", boxing),
     "carnival": ("right and left commute", carnival),
 }

@@ -1,15 +1,16 @@
-"""Equivalence sets: which action sequences do the same thing (Section 3.1 of the paper).
+"""Sets of equivalent action sequences (Section 3.1 of the paper).
 
 A *word* is a sequence of actions, a *relation* a pair of words with the same effect from every
-state. `Equivalences` holds the actions and the relations; `easee.priors.builders` has functions
-for the usual ones (`commute`, `inverse`, ...), and `|` joins them.
+state. `Equivalences` holds the actions and the relations. `easee.priors.builders` builds common
+relations (`commute`, `inverse`, ...), and `|` joins them.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
@@ -31,11 +32,14 @@ EMPTY = "Λ"
 class Equivalences:
     """The actions of an environment and the pairs of words known to be equivalent.
 
+    Repeated pairs and pairs of equal words are dropped.
+
     Args:
-        actions: names, in the order of the environment's action indices. A name has no
-            white space, no `~` and no `#`.
-        pairs: each a text `"left right ~ right left"`, a pair of words, or another
-            `Equivalences`, whose pairs are taken over. An empty side, or `Λ`, is the empty word.
+        actions: action names, in the order of the environment's action indices. Names must not
+            contain white space, `~` or `#`.
+        pairs: relations, each a text such as `"left right ~ right left"`, a pair of words, or
+            another `Equivalences`, whose pairs are included. An empty side or `Λ` is the empty
+            word.
 
     >>> omega = Equivalences(["forward", "left", "right"], ["right left ~ ", "left right ~ Λ"])
     >>> omega.pairs
@@ -53,31 +57,21 @@ class Equivalences:
 
     actions: tuple[str, ...]
     pairs: tuple[Relation, ...]
-    _index: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __init__(self, actions: Iterable[str], pairs: Iterable[AnyRelation] = ()) -> None:
-        names = _checked_actions(actions)
-        object.__setattr__(self, "actions", names)
-        object.__setattr__(self, "_index", {name: i for i, name in enumerate(names)})
-        # An equivalence set is a set of unordered pairs: repeats and u ~ u say nothing.
-        seen: set[frozenset[Word]] = set()
-        kept: list[Relation] = []
+        object.__setattr__(self, "actions", check_action_names(actions))
+        relations: dict[frozenset[Word], Relation] = {}  # the pairs are unordered
         for pair in _flatten(pairs):
-            left, right = (self._checked(word, pair) for word in pair)
-            key = frozenset((left, right))
-            if len(key) == 2 and key not in seen:
-                seen.add(key)
-                kept.append((left, right))
-        object.__setattr__(self, "pairs", tuple(kept))
+            for name in itertools.chain(*pair):
+                if name not in self._index:
+                    raise _unknown_action(name, self.actions, _relation_text(pair))
+            if pair[0] != pair[1]:
+                relations.setdefault(frozenset(pair), pair)
+        object.__setattr__(self, "pairs", tuple(relations.values()))
 
-    def _checked(self, word: Word, pair: Relation) -> Word:
-        for name in word:
-            if name not in self._index:
-                hint = nearest(str(name), self.actions)
-                raise UnknownActionError(
-                    f"unknown action {name!r} in '{_relation_text(pair)}': {hint}"
-                )
-        return word
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {name: index for index, name in enumerate(self.actions)}
 
     def __iter__(self) -> Iterator[Relation]:
         return iter(self.pairs)
@@ -86,7 +80,7 @@ class Equivalences:
         return len(self.pairs)
 
     def __or__(self, other: Equivalences) -> Equivalences:
-        """Join two sets: the actions of both (first come, first numbered) and the pairs of both."""
+        """Join two sets: the actions of both, those of `self` first, and the pairs of both."""
         if not isinstance(other, Equivalences):
             return NotImplemented
         return Equivalences(dict.fromkeys(self.actions + other.actions), [self, other])
@@ -97,7 +91,7 @@ class Equivalences:
 
     @cached_property
     def indexed(self) -> word_problem.Presentation:
-        """Return the pairs with actions as indices, which is what the algebra works on.
+        """The presentation with actions as indices, for the functions of `easee.words`.
 
         >>> Equivalences(["a", "b"], ["a b ~ b a"]).indexed
         Presentation(letters=2, pairs=(((0, 1), (1, 0)),))
@@ -111,14 +105,13 @@ class Equivalences:
         >>> Equivalences(["a", "b"]).indices("b a b")
         (1, 0, 1)
         """
-        names = as_word(word)
-        return tuple(self._index[name] for name in self._checked(names, (names, ())))
+        return word_indices(word, self._index)
 
     def equivalent(self, u: AnyWord, v: AnyWord) -> bool | None:
-        """Tell whether two words are equivalent: True, False, or None when it stays unknown.
+        """Return whether two words are equivalent: True, False, or None if it is unknown.
 
-        Unknown happens only where completion does not end (the word problem is undecidable in
-        general) and no bounded derivation joins the two words.
+        The answer is unknown only if completion does not terminate (the word problem is
+        undecidable in general) and no derivation of bounded length joins the two words.
 
         >>> omega = Equivalences(["a", "b"], ["a b ~ b a"])
         >>> omega.equivalent("a a b", "b a a"), omega.equivalent("a", "b")
@@ -128,15 +121,15 @@ class Equivalences:
 
     @classmethod
     def parse(cls, text: str) -> Equivalences:
-        r"""Read the text format: a line `actions: ...`, then one relation a line.
+        r"""Read the text format: a line `actions: ...`, then one relation per line.
 
-        `#` starts a comment, blank lines are skipped, an empty side or `Λ` is the empty word.
+        `#` starts a comment, blank lines are ignored, an empty side or `Λ` is the empty word.
 
         >>> Equivalences.parse("actions: l r\nl r ~   # undo\n").pairs
         ((('l', 'r'), ()),)
 
         Raises:
-            PriorError: with the number and the text of the offending line.
+            PriorError: a line is invalid; the message quotes it with its number.
         """
         if not isinstance(text, str):
             raise PriorError(f"expected a prior as text, found {type(text).__name__}")
@@ -148,11 +141,11 @@ class Equivalences:
                 continue
             try:
                 if actions is None:
-                    actions = _checked_actions(_action_line(line))
+                    actions = check_action_names(_action_line(line))
                 else:
                     pairs.extend(cls(actions, [line]).pairs)
             except PriorError as error:
-                # The error's own class is kept: an unknown action stays an UnknownActionError.
+                # Keep the class of the error: it may be an UnknownActionError.
                 raise type(error)(f"line {number}: {error} (in {raw.strip()!r})") from None
         if actions is None:
             raise PriorError("no actions: expected a first line such as 'actions: left right'")
@@ -160,47 +153,69 @@ class Equivalences:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Equivalences:
-        """Read a file in the text format; see `parse`."""
+        """Read a prior from a text file; see `parse` for the format."""
         try:
             return cls.parse(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
             raise PriorError(f"cannot read the prior {str(path)!r}: {error.strerror}") from error
         except UnicodeDecodeError as error:
-            raise PriorError(f"{str(path)!r} is not UTF-8 text, so it is no prior") from error
+            raise PriorError(f"cannot read the prior {str(path)!r}: not UTF-8 text") from error
         except PriorError as error:
             raise type(error)(f"{path}: {error}") from None
-        except ValueError as error:  # such as a NUL in the path
+        except ValueError as error:  # for example, a NUL character in the path
             raise PriorError(f"cannot read the prior {str(path)!r}: {error}") from error
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the text format, all or nothing."""
+        """Write the prior to a text file, atomically."""
         with replacing(path) as file:
             file.write(f"{self}\n".encode())
 
 
-def _checked_actions(actions: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(actions, str) or not isinstance(actions, Iterable):
-        raise PriorError(f"expected a list of action names, found {actions!r}")
-    if isinstance(actions, set | frozenset):
+def check_action_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of actions as a tuple of `str`.
+
+    Raises:
+        PriorError: there are none, a name is repeated, or a name is invalid.
+
+    >>> check_action_names(["left", "right"])
+    ('left', 'right')
+    """
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise PriorError(f"expected a list of action names, found {names!r}")
+    if isinstance(names, set | frozenset):
         raise PriorError(
             f"expected a list of action names in the environment's order, found a "
-            f"{type(actions).__name__}, which has none: {sorted(map(str, actions))}"
+            f"{type(names).__name__}, which is unordered: {sorted(map(str, names))}"
         )
-    names = tuple(str(name) if isinstance(name, str) else name for name in actions)
-    if not names:
+    # Convert numpy.str_ to str.
+    checked = tuple(str(name) if isinstance(name, str) else name for name in names)
+    if not checked:
         raise PriorError("no actions: expected at least one action name, found none")
-    for name in names:
+    for name in checked:
         if not isinstance(name, str):
             raise PriorError(f"expected action names as text, found {name!r}")
         if not name.isprintable() or name in ("", EMPTY) or set(name) & set(" ~#"):
             raise PriorError(
-                f"{name!r} cannot name an action: expected a printable name without white space, "
+                f"invalid action name {name!r}: expected printable text without white space, "
                 f"'~' or '#', other than {EMPTY!r}"
             )
-    repeated = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    repeated = next((name for i, name in enumerate(checked) if name in checked[:i]), None)
     if repeated is not None:
         raise PriorError(f"action {repeated!r} is named twice: give every action its own name")
-    return names
+    return checked
+
+
+def word_indices(word: AnyWord, index: Mapping[str, int]) -> tuple[int, ...]:
+    """Return a word as action indices, given the index of each action name."""
+    names = as_word(word)
+    try:
+        return tuple([index[name] for name in names])
+    except KeyError as error:
+        raise _unknown_action(error.args[0], index, " ".join(names)) from None
+
+
+def _unknown_action(name: str, known: Iterable[str], text: str) -> UnknownActionError:
+    return UnknownActionError(f"unknown action {name!r} in {text!r}: {nearest(name, known)}")
 
 
 def _action_line(line: str) -> list[str]:
@@ -211,14 +226,14 @@ def _action_line(line: str) -> list[str]:
 
 
 def as_word(word: AnyWord) -> Word:
-    """Return a word as a tuple of names."""
+    """Return a word as a tuple of action names."""
     if isinstance(word, str):
         parts = tuple(word.split())
         return () if parts == (EMPTY,) else parts
-    names = tuple(word) if isinstance(word, Iterable) else (word,)
-    if not isinstance(word, Iterable) or not all(isinstance(name, str) for name in names):
+    names = tuple(word) if isinstance(word, Iterable) else (None,)
+    if not all(isinstance(name, str) for name in names):
         raise ArgumentTypeError(f"expected a word as text or a sequence of names, found {word!r}")
-    return tuple(map(str, names))  # NumPy's texts are no others
+    return tuple(map(str, names))  # Convert numpy.str_ to str.
 
 
 def as_relation(pair: AnyRelation) -> Relation:
@@ -227,7 +242,7 @@ def as_relation(pair: AnyRelation) -> Relation:
         sides = pair.split("~")
         if len(sides) != 2:
             raise PriorError(
-                f"malformed relation {pair!r}: expected two words with one '~' between them, "
+                f"malformed relation {pair!r}: expected two words separated by one '~', "
                 f"found {len(sides) - 1} '~'"
             )
         return as_word(sides[0]), as_word(sides[1])

@@ -1,1 +1,1 @@
-"""Looking into an environment: putting it back, comparing what comes out, choosing states."""
+"""Experiments on an environment: verify relations, discover them."""

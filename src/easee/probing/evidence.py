@@ -1,4 +1,4 @@
-"""What was seen of a relation in an environment: counts, and cases where it broke."""
+"""The evidence for and against a relation: counts and counterexamples."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from typing import Any
 
 from easee.errors import ArgumentError
 from easee.probing.significance import interval
-from easee.viz.files import pyplot, save
 
 
 @dataclass(frozen=True)
 class Counterexample:
-    """A state from which two words lead to different ones.
+    """A state from which the two sides of a relation lead to different states.
 
     Attributes:
-        start: the observation there.
-        left: the observation after the left side.
-        right: the observation after the right side.
-        pictures: what the environment renders at the three, or None.
+        start: observation in the state.
+        left: observation after the left side.
+        right: observation after the right side.
+        pictures: the environment's renderings of the three, or None.
     """
 
     start: Any
@@ -28,17 +27,18 @@ class Counterexample:
     pictures: tuple[Any, Any, Any] | None = None
 
     def save(self, path: str | Path, title: str = "") -> Path:
-        """Write the three pictures side by side.
+        """Save the three pictures side by side as an image.
 
         Raises:
-            ArgumentError: the environment rendered none.
+            ArgumentError: there are no pictures.
         """
+        from easee.viz.files import pyplot, save
+
         if self.pictures is None or isinstance(self.pictures[0], str):
             raise ArgumentError(
                 'there are no pictures: make the environment with render_mode="rgb_array"'
             )
-        plt = pyplot()
-        figure, panels = plt.subplots(1, 3, figsize=(9, 3.4), layout="constrained")
+        figure, panels = pyplot().subplots(1, 3, figsize=(9, 3.4), layout="constrained")
         names = ("before", "after the left side", "after the right side")
         for axes, image, name in zip(panels, self.pictures, names, strict=True):
             axes.imshow(image)
@@ -50,14 +50,14 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class RelationCheck:
-    """What was seen of one relation.
+    """The evidence for and against one relation.
 
     Attributes:
-        left: its left side, names of actions.
-        right: its right side.
-        trials: in how many states both sides were tried.
-        violations: in how many of them they came out differently.
-        inconclusive: in how many more an episode was cut off before the end of a word.
+        left: names of the actions of the left side.
+        right: names of the actions of the right side.
+        trials: number of states in which both sides were compared.
+        violations: number of trials in which the outcomes differed.
+        inconclusive: number of further states in which an episode was truncated.
         counterexamples: a few of the violations.
     """
 
@@ -70,12 +70,12 @@ class RelationCheck:
 
     @property
     def rate(self) -> float:
-        """The share of violations."""
+        """The share of trials that are violations."""
         return self.violations / self.trials if self.trials else float("nan")
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Clopper and Pearson's 95% interval of the rate."""
+        """The Clopper-Pearson 95% confidence interval of the rate."""
         return interval(self.violations, self.trials)
 
     def __str__(self) -> str:

@@ -1,7 +1,7 @@
-"""An environment that can be put back: go somewhere, try a word, try another from the same place.
+"""Environments that can be restored, to execute several words from the same state.
 
-There are three ways, tried in this order: the environment's own clone (Atari games have one), a
-deep copy, and starting over from the same seed with the same actions.
+There are three methods, tried in this order: the environment's own clones (Atari games have them),
+deep copies, and replaying the same actions after a reset with the same seed.
 """
 
 from __future__ import annotations
@@ -10,28 +10,20 @@ import copy
 import math
 import pickle
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
-from easee._utils.digests import digest
-from easee.envs.action_names import action_names
-from easee.envs.copying import (
-    Env,
-    bare,
-    copied,
-    forget_last_action,
-    remembered,
-    reseed,
-    wrappers,
-)
+from easee.envs.atari import forget_last_action
+from easee.envs.copying import Env, copied, reseed, without_checks, wrapper_state, wrappers
 from easee.errors import ArgumentTypeError, EaseeError, ProbeError
-from easee.probing.state_keys import StateOf, label_of
+from easee.probing.state_keys import StateOf, check_state, label_of, state_key
 
-UNCOPYABLE = (
+# Errors of environments that cannot be copied; the next method is tried after one of them.
+COPY_ERRORS = (
     TypeError,
     AttributeError,
     ValueError,
@@ -40,23 +32,25 @@ UNCOPYABLE = (
     copy.Error,
     pickle.PickleError,
 )
-PICTURES = ("rgb_array", "ansi")
+RENDER_MODES = ("rgb_array", "ansi")
+Word = tuple[int, ...]
+Progress = Callable[[int, int], None]
 
 
 class BudgetSpent(Exception):
-    """The next step would be one more than may be taken."""
+    """The next step would exceed the budget."""
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where an environment is.
+class Snapshot:
+    """A state of an environment.
 
     Attributes:
-        token: what its kind of probe needs to go back there.
-        key: what is compared, with whether the episode ended.
-        observation: the last one.
-        terminated: whether the episode ended.
-        truncated: whether it was cut off, so that what would have come is unknown.
+        token: what the probe needs to restore the state.
+        key: what is compared: the state's key and whether the episode terminated.
+        observation: the last observation.
+        terminated: whether the episode terminated.
+        truncated: whether the episode was truncated, so that what would have followed is unknown.
     """
 
     token: Any
@@ -65,16 +59,16 @@ class Place:
     terminated: bool = False
     truncated: bool = False
 
+    @property
+    def ended(self) -> bool:
+        """Whether the episode terminated or was truncated."""
+        return self.terminated or self.truncated
+
 
 class Probe(ABC):
-    """Takes words of actions from places, and counts the steps.
+    """An environment that executes words from snapshots and counts its steps."""
 
-    Args:
-        env: with discrete actions.
-        state: reads what is compared; by default it is the observation.
-    """
-
-    kind: str
+    method: str
 
     def __init__(self, env: Env, state: StateOf | None = None) -> None:
         self.env = env
@@ -85,53 +79,53 @@ class Probe(ABC):
 
     @property
     def compares(self) -> str:
-        """What is compared, in a word or two."""
+        """A description of what is compared."""
         return label_of(self.state)
 
-    def reset(self, seed: int | None) -> Place:
-        """Start an episode; without a seed, with one that is made up."""
+    def reset(self, seed: int | None) -> Snapshot:
+        """Start an episode, with a random seed if none is given."""
         seed = int(np.random.default_rng().integers(2**31)) if seed is None else seed
         observation, _ = self.env.reset(seed=seed)
-        return replace(self._place(self.env, observation), token=self._first_token(seed))
+        return replace(self._snapshot(self.env, observation), token=self._initial_token(seed))
 
-    def after(self, place: Place, word: Iterable[int], *, fresh: int | None = None) -> Place:
-        """Return where a word leads from a place; the place stays what it is.
+    def after(self, start: Snapshot, word: Iterable[int], *, seed: int | None = None) -> Snapshot:
+        """Return the last state of a walk."""
+        return self.walk(start, word, seed=seed)[-1]
 
-        Args:
-            place: where to start; one that ended stays where it is.
-            word: actions. It stops where the episode ends.
-            fresh: a seed for the environment's own randomness, which otherwise repeats itself.
+    def walk(
+        self, start: Snapshot, word: Iterable[int], *, seed: int | None = None
+    ) -> list[Snapshot]:
+        """Return the states along a word, `start` included; only the last can be restored.
+
+        Actions after the end of the episode are ignored. The environment's generators are restored
+        as well, so that the outcome is always the same, or reseeded if there is a seed.
         """
-        return self.walk(place, word, fresh=fresh)[-1]
-
-    def walk(self, place: Place, word: Iterable[int], *, fresh: int | None = None) -> list[Place]:
-        """Return the places along a word, the first included. Only the last can be gone back to."""
-        env = self._go(place, fresh)
-        places, taken = [replace(place, token=None)], []
+        env = self._restore(start, seed)
+        snapshots, taken = [replace(start, token=None)], []
         for action in word:
-            if places[-1].terminated or places[-1].truncated:
+            if snapshots[-1].ended:
                 break
             observation, _, terminated, truncated, _ = self._step(env, action)
             taken.append(action)
-            places.append(self._place(env, observation, bool(terminated), bool(truncated)))
-        places[-1] = replace(places[-1], token=self._token(env, place, tuple(taken)))
-        return places
+            snapshots.append(self._snapshot(env, observation, bool(terminated), bool(truncated)))
+        snapshots[-1] = replace(snapshots[-1], token=self._token(env, start, tuple(taken)))
+        return snapshots
 
     def follow(self, word: Iterable[int]) -> list[Hashable]:
-        """Step the environment itself from where it is, and return the keys on the way."""
+        """Step the environment itself from its current state, and return the keys along the way."""
         keys: list[Hashable] = []
         for action in word:
             observation, _, terminated, truncated, _ = self._step(self.env, action)
-            keys.append(self._place(self.env, observation, bool(terminated)).key)
+            keys.append(self._snapshot(self.env, observation, bool(terminated)).key)
             if terminated or truncated:
                 break
         return keys
 
-    def picture(self, place: Place) -> Any:
-        """Return what the environment renders at a place, or None."""
-        if self.env.render_mode not in PICTURES:
+    def picture(self, snapshot: Snapshot) -> Any:
+        """Return the environment's rendering of a state, or None if it does not render."""
+        if self.env.render_mode not in RENDER_MODES:
             return None
-        return self._go(place, None).render()
+        return self._restore(snapshot, None).render()
 
     def _step(self, env: Env, action: int) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         if self.steps >= self.budget:
@@ -140,129 +134,128 @@ class Probe(ABC):
         return env.step(action)
 
     @abstractmethod
-    def _first_token(self, seed: int) -> Any:
-        """Return the token of the episode that has just begun."""
+    def _initial_token(self, seed: int) -> Any:
+        """Return the token of the state just after a reset."""
 
     @abstractmethod
-    def _go(self, place: Place, fresh: int | None) -> Env:
-        """Return an environment that is at a place and may be stepped."""
+    def _restore(self, snapshot: Snapshot, seed: int | None) -> Env:
+        """Return an environment in a given state, with new randomness if there is a seed."""
 
     @abstractmethod
-    def _token(self, env: Env, place: Place, taken: tuple[int, ...]) -> Any:
-        """Return the token of where an environment is, some actions after a place."""
+    def _token(self, env: Env, start: Snapshot, taken: Word) -> Any:
+        """Return the token of an environment's state, some actions after `start`."""
 
-    def _place(
+    def _snapshot(
         self, env: Env, observation: Any, terminated: bool = False, truncated: bool = False
-    ) -> Place:
-        found = digest(observation) if self.state is None else _checked_state(self.state(env))
-        return Place(None, (found, terminated), observation, terminated, truncated)
+    ) -> Snapshot:
+        key = state_key(env, observation, self.state), terminated
+        return Snapshot(None, key, observation, terminated, truncated)
 
 
 class CopyingProbe(Probe):
-    """Deep copies: a token is a copy of the environment."""
+    """A probe whose tokens are deep copies of the environment."""
 
-    kind = "deep copies of the environment"
+    method = "deep copies of the environment"
 
-    def _first_token(self, seed: int) -> Env:
+    def _initial_token(self, seed: int) -> Env:
         return copied(self.env)
 
-    def _go(self, place: Place, fresh: int | None) -> Env:
-        env = copied(place.token)
-        if fresh is not None:
-            reseed(env, fresh)
+    def _restore(self, snapshot: Snapshot, seed: int | None) -> Env:
+        env = copied(snapshot.token)
+        if seed is not None:
+            reseed(env, seed)
         return env
 
-    def _token(self, env: Env, place: Place, taken: tuple[int, ...]) -> Env:
+    def _token(self, env: Env, start: Snapshot, taken: Word) -> Env:
         return env
 
 
 class CloningProbe(Probe):
-    """The environment's own clone, and copies of what its wrappers remember."""
+    """A probe whose tokens are the environment's own clones and copies of its wrappers' state."""
 
-    kind = "the environment's own clones"
+    method = "the environment's own clones"
 
-    def _first_token(self, seed: int) -> Any:
+    def _initial_token(self, seed: int) -> Any:
         world: Any = self.env.unwrapped
-        # With and without the emulator's random numbers: fresh ones go on from where they are.
+        # Without the emulator's generator, for new randomness, and with it.
         states = [world.clone_state(include_rng=rng) for rng in (False, True)]
-        memories = [remembered(wrapper) for wrapper in wrappers(self.env)]
-        # The screen is drawn by steps only: going back does not change it.
-        picture = self.env.render() if self.env.render_mode in PICTURES else None
+        memories = [wrapper_state(wrapper) for wrapper in wrappers(self.env)]
+        # Rendered now, because restoring a state does not redraw the screen.
+        picture = self.env.render() if self.env.render_mode in RENDER_MODES else None
         return states, memories, copy.deepcopy(world.np_random), picture
 
-    def _go(self, place: Place, fresh: int | None) -> Env:
-        states, memories, random, _ = place.token
+    def _restore(self, snapshot: Snapshot, seed: int | None) -> Env:
+        states, memories, random, _ = snapshot.token
         world: Any = self.env.unwrapped
         forget_last_action(world)
-        world.restore_state(states[fresh is None])
-        world.np_random = copy.deepcopy(random) if fresh is None else np.random.default_rng(fresh)
+        world.restore_state(states[seed is None])
+        world.np_random = copy.deepcopy(random) if seed is None else np.random.default_rng(seed)
         for wrapper, memory in zip(wrappers(self.env), memories, strict=True):
             wrapper.__dict__.update(copy.deepcopy(memory))
         return self.env
 
-    def picture(self, place: Place) -> Any:
-        """Return what the environment rendered when it was there, or None."""
-        return place.token[-1]
+    def picture(self, snapshot: Snapshot) -> Any:
+        """Return the picture that was rendered when the snapshot was taken, or None."""
+        return snapshot.token[-1]
 
-    def _token(self, env: Env, place: Place, taken: tuple[int, ...]) -> Any:
-        # A word of no actions draws nothing.
-        return self._first_token(0) if taken else place.token
+    def _token(self, env: Env, start: Snapshot, taken: Word) -> Any:
+        # Without a step the screen would show another state.
+        return self._initial_token(0) if taken else start.token
 
 
 class ReplayingProbe(Probe):
-    """Starting over: a token is a seed and the actions since, with the randomness they had."""
+    """A probe whose tokens are a seed and the actions since, with the seeds of new randomness."""
 
-    kind = "starting over with the same seed and actions"
+    method = "replaying the same actions after a reset with the same seed"
 
-    def _first_token(self, seed: int) -> Any:
+    def _initial_token(self, seed: int) -> Any:
         return seed, ()
 
-    def _go(self, place: Place, fresh: int | None) -> Env:
-        seed, parts = place.token
-        self.env.reset(seed=seed)
-        for random, actions in parts:
-            self._renew(random)
+    def _restore(self, snapshot: Snapshot, seed: int | None) -> Env:
+        reset_seed, parts = snapshot.token
+        self.env.reset(seed=reset_seed)
+        for part_seed, actions in parts:
+            self._reseed(part_seed)
             for action in actions:
                 self._step(self.env, action)
-        self._renew(fresh)
+        self._reseed(seed)
         return self.env
 
-    def _renew(self, fresh: int | None) -> None:
-        self._fresh = fresh
-        if fresh is not None:
-            reseed(self.env, fresh)
+    def _reseed(self, seed: int | None) -> None:
+        self._part_seed = seed
+        if seed is not None:
+            reseed(self.env, seed)
 
-    def _token(self, env: Env, place: Place, taken: tuple[int, ...]) -> Any:
-        seed, parts = place.token
-        return seed, (*parts, (self._fresh, taken))
+    def _token(self, env: Env, start: Snapshot, taken: Word) -> Any:
+        reset_seed, parts = start.token
+        return reset_seed, (*parts, (self._part_seed, taken))
+
+
+def check_env(env: Env) -> None:
+    """Raise an ArgumentTypeError unless an environment's actions are discrete, from 0 on."""
+    if not isinstance(env, gym.Env):
+        raise ArgumentTypeError(f"expected a Gymnasium environment, found {type(env).__name__}")
+    if not isinstance(env.action_space, gym.spaces.Discrete) or env.action_space.start != 0:
+        raise ArgumentTypeError(
+            f"expected actions Discrete(n) from 0 on, found {env.action_space}: wrap MultiDiscrete "
+            "actions in easee.envs.FlatActions"
+        )
 
 
 def make_probe(
     env: Env, state: StateOf | None = None, *, seed: int = 0, budget: float = math.inf
 ) -> Probe:
-    """Return the first kind of probe that works for an environment.
-
-    Args:
-        env: with discrete actions.
-        state: reads what is compared; by default it is the observation.
-        seed: of the actions by which it is tried.
-        budget: the steps that may be taken, those to find out included.
+    """Return a probe with the first method that works, tested by a few random actions.
 
     Raises:
-        ArgumentTypeError: its actions are not discrete.
-        ProbeError: it can be put back in none of the three ways.
-        BudgetSpent: the budget does not last to find out.
+        ArgumentTypeError: the actions are not discrete.
+        ProbeError: none of the methods works.
+        BudgetSpent: the budget, in steps, is too small for the tests.
     """
-    if not isinstance(env, gym.Env):
-        raise ArgumentTypeError(f"expected a Gymnasium environment, found {type(env).__name__}")
-    if not isinstance(env.action_space, gym.spaces.Discrete) or env.action_space.start != 0:
-        raise ArgumentTypeError(
-            f"expected actions Discrete(n) from 0 on, found {env.action_space}: words are made "
-            "of a list of actions (easee.envs.FlatActions makes one of MultiDiscrete)"
-        )
-    env = bare(env)
+    check_env(env)
+    env = without_checks(env)
     if state is not None:
-        _check_reads(env, state, seed)
+        check_state(env, state, seed)
     kinds: list[type[Probe]] = [CopyingProbe, ReplayingProbe]
     if hasattr(env.unwrapped, "clone_state") and hasattr(env.unwrapped, "restore_state"):
         kinds.insert(0, CloningProbe)
@@ -271,59 +264,29 @@ def make_probe(
         probe = kind(env, state)
         probe.steps, probe.budget = steps, budget
         try:
-            _check_repeats(probe, seed)
+            _check_restores(probe, seed)
         except EaseeError:
             raise
-        except UNCOPYABLE as error:
-            reasons.append(f"{kind.kind}: {error}")
+        except COPY_ERRORS as error:
+            reasons.append(f"{kind.method}: {error}")
             steps = probe.steps
         else:
             return probe
-    raise ProbeError("this environment cannot be put back. Tried " + "; ".join(reasons))
+    raise ProbeError("this environment cannot be saved and restored. Tried " + "; ".join(reasons))
 
 
-def _check_reads(env: Env, state: StateOf, seed: int) -> None:
-    """Read a state once, so that errors of the function are seen as what they are."""
-    if not callable(state):
-        raise ArgumentTypeError(
-            "expected state as a function from the environment to something hashable, found "
-            f"{state!r}: easee.probing.state_keys has minigrid_state and ram_state"
-        )
-    env.reset(seed=seed)
-    _checked_state(state(env))
+def _check_restores(probe: Probe, seed: int) -> None:
+    """Step the environment itself, restore its state, and check that the same actions repeat.
 
-
-def _check_repeats(probe: Probe, seed: int) -> None:
-    """Step the environment itself, go back, and go to the same places again.
-
-    Every place on the way is compared: a copy that moves or shows something of the original, say by
-    a function that knows it, may well agree with it in the end.
+    All states along the way are compared: a copy that shares state with the original, for example
+    through a closure, may agree with it in the end.
     """
     rng = np.random.default_rng(seed)
-    place = probe.reset(seed)
+    snapshot = probe.reset(seed)
     for _ in range(3):
         word = rng.integers(probe.n_actions, size=4).tolist()
-        itself = probe.follow(word)
-        again = probe.walk(place, word)
-        if itself != [one.key for one in again[1:]]:
-            raise ValueError("the same actions from the same place came out differently")
-        end = again[-1]
-        place = end if not (end.terminated or end.truncated) else probe.reset(seed)
-
-
-def names_of(env: Env) -> tuple[str, ...]:
-    """Return the names of an environment's actions; numbers where it has none."""
-    known = action_names(env)
-    return known or tuple(str(i) for i in range(int(env.action_space.n)))  # type: ignore[attr-defined]
-
-
-def _checked_state(found: Any) -> Hashable:
-    try:
-        hash(found)
-    except TypeError:
-        raise ArgumentTypeError(
-            f"expected state= to return something hashable, found {type(found).__name__}: make it "
-            "a tuple, or bytes"
-        ) from None
-    state: Hashable = found
-    return state
+        original = probe.follow(word)
+        restored = probe.walk(snapshot, word)
+        if original != [step.key for step in restored[1:]]:
+            raise ValueError("the same actions from the same state had different outcomes")
+        snapshot = probe.reset(seed) if restored[-1].ended else restored[-1]

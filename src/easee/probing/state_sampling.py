@@ -1,13 +1,13 @@
-"""Choosing the states to try words in: as random actions meet them, and near rare effects.
+"""Sampling of the states to compare words in: from random rollouts, and near rare effects.
 
-Some actions do nothing in most states: a key is picked up in one of thousands. Words compared only
-in ordinary states would all treat such an action as nothing. So rollouts also search, by going on
-from places that were seldom seen, and a share of the states is chosen near where an action that
-usually changes nothing changed something: around such a place everything is visited that the other
-actions reach within a few steps, so that a short word meets the effect from every side.
+Some actions change nothing in most states: a key is picked up in one state of thousands. In states
+of random rollouts alone, they would look equivalent to doing nothing. So rollouts also continue
+from rarely visited states, and a share of the states is sampled around rare effects, where an
+action that usually changes nothing changed something: all states that the other actions reach
+within a few steps, so that short words meet the effect from every side.
 
-(That forward usually moves and a wall stops it is not such a case: there an action fails to do what
-it usually does. Walls stay as rare as they are.)
+A wall is not a rare effect: it stops an action that usually changes something. Walls are sampled
+only as often as random rollouts meet them.
 """
 
 from __future__ import annotations
@@ -18,161 +18,148 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from easee._utils.checks import checked_count, checked_share
-from easee.probing.probe import Place, Probe
+from easee.probing.probe import Probe, Snapshot
 
-SNAPSHOT_EVERY = 25  # steps of a rollout between two places that are kept
-LONGEST = 500  # steps of a rollout, where episodes are longer
-BALL = 150  # places around a rare effect, the nearest first
-BALLS = 2  # rare effects of an action that places are visited around
-RARE = 0.5  # of an action's uses: below this its effects are rare
+SNAPSHOT_EVERY = 25  # steps of a rollout between two snapshots
+MAX_ROLLOUT = 500  # steps of a rollout before the next reset
+NEIGHBOURHOOD = 150  # states around a rare effect, the nearest first
+EFFECTS = 2  # rare effects of each action whose neighbourhoods are visited
+RARE = 0.5  # an action's effects are rare if it has one in less than this share of its uses
 
 
 @dataclass(frozen=True)
-class Moment:
-    """A step of a rollout: the place kept before it, the actions since, and what it did."""
+class Transition:
+    """A step of a rollout: the last snapshot, the actions since, the action, and its effect."""
 
-    kept: Place
+    snapshot: Snapshot
     since: tuple[int, ...]
     action: int
     changed: bool
 
 
 @dataclass(frozen=True)
-class Sample:
-    """The states that were chosen, and how.
+class StateSample:
+    """The sampled states.
 
     Attributes:
-        places: the states.
-        eventful: how many of them, the first ones, were chosen near rare effects.
-        rare: the actions that have an effect in some states but not in most.
-        near: all places around rare effects, of which the eventful states are some.
-        new: the share of the steps from resets on that met another key than all before.
-        seen: how many steps all rollouts took.
+        states: snapshots, those near rare effects first.
+        eventful: number of states near rare effects.
+        rare: actions with rare effects.
+        near: all visited states near rare effects.
+        new: share of the rollout steps from resets that led to a new key.
+        steps: number of rollout steps.
     """
 
-    places: list[Place]
+    states: list[Snapshot]
     eventful: int
     rare: frozenset[int]
-    near: list[Place]
+    near: list[Snapshot]
     new: float
-    seen: int
+    steps: int
+
+    def notes(self, names: Sequence[str]) -> list[str]:
+        """Return sentences that describe the sample, with the names of the actions."""
+        ordinary = len(self.states) - self.eventful
+        special = "found no action that has an effect in some states but not in most"
+        if self.near:
+            rare = ", ".join(names[action] for action in sorted(self.rare))
+            special = f"sampled {self.eventful} of {len(self.near)} states near effects of {rare}"
+        return [f"sampled {ordinary} states from {self.steps:,} random steps", special]
 
 
-def sample(
-    probe: Probe, count: int, *, seed: int, eventful: float = 0.5, rollout: int | None = None
-) -> Sample:
-    """Choose states that random actions reach.
-
-    Args:
-        probe: of the environment.
-        count: how many states.
-        seed: of everything that is random.
-        eventful: the share of them chosen near rare effects, if there are any.
-        rollout: the steps of all rollouts; by default 100 for each state and at least 10,000.
-    """
-    checked_count(count, "states")
-    checked_share(eventful, "eventful")
-    steps = max(100 * count, 10_000) if rollout is None else checked_count(rollout, "rollout")
+def sample_states(
+    probe: Probe, count: int, *, seed: int, rollout: int, eventful: float = 0.5
+) -> StateSample:
+    """Sample states from `rollout` random steps, if possible a share of them near rare effects."""
     rng = np.random.default_rng(seed)
-    rolling = _Rollouts(probe, rng)
-    plain = rolling.from_resets(max(steps // 2, 1) if eventful else steps)
-    new = len(rolling.counts) / len(plain)
-    searched = rolling.from_seldom_seen(steps // 2) if eventful else []
-    events = _rare_effects([*plain, *searched], probe.n_actions)
-    near = _near(probe, events, rng) if eventful and events else []
-    places = near[: round(eventful * count)]
-    special = len(places)
-    for i in rng.permutation(len(plain))[: count - special]:
-        places.append(probe.after(plain[i].kept, plain[i].since))
-    seen = len(plain) + len(searched)
-    return Sample(places, special, frozenset(events), near, new, seen)
-
-
-def describe(found: Sample, names: Sequence[str]) -> list[str]:
-    """Say how states were chosen, in sentences."""
-    plain = len(found.places) - found.eventful
-    notes = [f"chose {plain} states as random actions met them, of {found.seen:,} random steps"]
-    if found.near:
-        rare = ", ".join(names[action] for action in sorted(found.rare))
-        notes.append(f"chose {found.eventful} of {len(found.near)} states near effects of {rare}")
-    else:
-        notes.append("saw no action that has an effect in some states but not in most")
-    return notes
+    rollouts = _Rollouts(probe, rng)
+    ordinary = rollouts.from_resets(max(rollout // 2, 1) if eventful else rollout)
+    new = len(rollouts.counts) / len(ordinary)
+    searched = rollouts.from_rare_states(rollout // 2) if eventful else []
+    effects = _rare_effects([*ordinary, *searched], probe.n_actions)
+    near = _near(probe, effects, rng) if eventful and effects else []
+    states = near[: round(eventful * count)]
+    n_eventful = len(states)
+    for i in rng.permutation(len(ordinary))[: count - n_eventful]:
+        states.append(probe.after(ordinary[i].snapshot, ordinary[i].since))
+    steps = len(ordinary) + len(searched)
+    return StateSample(states, n_eventful, frozenset(effects), near, new, steps)
 
 
 class _Rollouts:
-    """Random walks that remember how often every key was seen."""
+    """Random walks that count how often each key was visited."""
 
     def __init__(self, probe: Probe, rng: np.random.Generator) -> None:
         self.probe = probe
         self.rng = rng
         self.counts: Counter[Hashable] = Counter()
-        self.kept: list[Place] = []
+        self.snapshots: list[Snapshot] = []
 
-    def from_resets(self, steps: int) -> list[Moment]:
-        """Walk through episodes."""
-        found: list[Moment] = []
-        while len(found) < steps:
-            place = self.probe.reset(int(self.rng.integers(2**31)))
-            for _ in range(LONGEST // SNAPSHOT_EVERY):
-                moments, place = self._walk(place)
-                found += moments
-                if place.terminated or place.truncated or len(found) >= steps:
+    def from_resets(self, steps: int) -> list[Transition]:
+        """Walk through episodes from their start."""
+        transitions: list[Transition] = []
+        while len(transitions) < steps:
+            snapshot = self.probe.reset(int(self.rng.integers(2**31)))
+            for _ in range(MAX_ROLLOUT // SNAPSHOT_EVERY):
+                walked, snapshot = self._walk(snapshot)
+                transitions += walked
+                if snapshot.ended or len(transitions) >= steps:
                     break
-        return found
+        return transitions
 
-    def from_seldom_seen(self, steps: int) -> list[Moment]:
-        """Walk on from kept places with the rarest keys."""
-        found: list[Moment] = []
-        while len(found) < steps and self.kept:
-            start = min(self.kept, key=lambda place: self.counts[place.key])
-            self.counts[start.key] += 1  # not the same one again and again
-            found += self._walk(start)[0]
-        return found
+    def from_rare_states(self, steps: int) -> list[Transition]:
+        """Continue from the snapshots whose keys were visited least often."""
+        transitions: list[Transition] = []
+        while len(transitions) < steps and self.snapshots:
+            start = min(self.snapshots, key=lambda snapshot: self.counts[snapshot.key])
+            self.counts[start.key] += 1  # so that another snapshot is chosen next
+            transitions += self._walk(start)[0]
+        return transitions
 
-    def _walk(self, place: Place) -> tuple[list[Moment], Place]:
+    def _walk(self, start: Snapshot) -> tuple[list[Transition], Snapshot]:
         word = self.rng.integers(self.probe.n_actions, size=SNAPSHOT_EVERY).tolist()
-        places = self.probe.walk(place, word)
-        self.counts.update(p.key for p in places)
-        end = places[-1]
-        if not (end.terminated or end.truncated):
-            self.kept.append(end)
-        moments = [
-            Moment(place, tuple(word[:i]), word[i], places[i].key != places[i + 1].key)
-            for i in range(len(places) - 1)
+        walk = self.probe.walk(start, word)
+        self.counts.update(snapshot.key for snapshot in walk)
+        if not walk[-1].ended:
+            self.snapshots.append(walk[-1])
+        transitions = [
+            Transition(start, tuple(word[:i]), word[i], walk[i].key != walk[i + 1].key)
+            for i in range(len(walk) - 1)
         ]
-        return moments, end
+        return transitions, walk[-1]
 
 
-def _rare_effects(moments: list[Moment], n_actions: int) -> dict[int, list[Moment]]:
-    """Return the moments at which actions that usually change nothing changed something."""
-    uses: list[list[Moment]] = [[] for _ in range(n_actions)]
-    for moment in moments:
-        uses[moment.action].append(moment)
-    effects = {a: [m for m in found if m.changed] for a, found in enumerate(uses)}
-    return {a: found for a, found in effects.items() if 0 < len(found) < RARE * len(uses[a])}
+def _rare_effects(transitions: list[Transition], n_actions: int) -> dict[int, list[Transition]]:
+    """Return by action the transitions that are rare effects."""
+    uses: list[list[Transition]] = [[] for _ in range(n_actions)]
+    for transition in transitions:
+        uses[transition.action].append(transition)
+    effects = {a: [t for t in used if t.changed] for a, used in enumerate(uses)}
+    return {a: some for a, some in effects.items() if 0 < len(some) < RARE * len(uses[a])}
 
 
-def _near(probe: Probe, events: dict[int, list[Moment]], rng: np.random.Generator) -> list[Place]:
-    """Return the places around some rare effects of every action."""
-    found: list[Place] = []
-    others = [a for a in range(probe.n_actions) if a not in events]
-    for moments in events.values():
-        for i in rng.permutation(len(moments))[:BALLS]:
-            found += _ball(probe, probe.after(moments[i].kept, moments[i].since), others)
-    return [found[i] for i in rng.permutation(len(found))]
+def _near(
+    probe: Probe, effects: dict[int, list[Transition]], rng: np.random.Generator
+) -> list[Snapshot]:
+    """Return the states around some rare effects of each action, in random order."""
+    states: list[Snapshot] = []
+    others = [a for a in range(probe.n_actions) if a not in effects]
+    for transitions in effects.values():
+        for i in rng.permutation(len(transitions))[:EFFECTS]:
+            centre = probe.after(transitions[i].snapshot, transitions[i].since)
+            states += _neighbourhood(probe, centre, others)
+    return [states[i] for i in rng.permutation(len(states))]
 
 
-def _ball(probe: Probe, centre: Place, actions: list[int]) -> list[Place]:
-    """Return the places that some actions reach from a place, breadth-first, each once."""
-    found, keys = [centre], {centre.key}
-    for place in found:  # grows while it is gone through
+def _neighbourhood(probe: Probe, centre: Snapshot, actions: list[int]) -> list[Snapshot]:
+    """Return the distinct states that some actions reach from a state, breadth-first."""
+    states, keys = [centre], {centre.key}
+    for state in states:  # grows during the loop
         for action in actions:
-            there = probe.after(place, (action,))
-            if there.key not in keys and not (there.terminated or there.truncated):
-                keys.add(there.key)
-                found.append(there)
-        if len(found) >= BALL:
+            neighbour = probe.after(state, (action,))
+            if neighbour.key not in keys and not neighbour.ended:
+                keys.add(neighbour.key)
+                states.append(neighbour)
+        if len(states) >= NEIGHBOURHOOD:
             break
-    return found
+    return states

@@ -1,40 +1,74 @@
-"""Observations that count steps: words of different lengths can never agree on them."""
+"""Fields of observations that count steps, which words of different lengths never agree on."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
+from easee._utils.digests import leaves
 from easee.errors import ArgumentError
 from easee.probing.probe import Probe
-from easee.probing.state_keys import counters
 
-STEPS = 8
-LONG = 500  # steps after which what goes round has come back
+SHORT_WALK = 8
+LONG_WALK = 500  # steps, enough for a periodic field to repeat
+
+
+def numbers(observation: Any) -> dict[str, float]:
+    """Return each number in an observation by its path.
+
+    >>> numbers({"time": 3, "place": np.array([1.0, 2.0])})
+    {"['place'][0]": 1.0, "['place'][1]": 2.0, "['time']": 3.0}
+    """
+    values: dict[str, float] = {}
+    for path, value in leaves(observation):
+        if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+            paths = [path] if value.ndim == 0 else [f"{path}[{i}]" for i in range(value.size)]
+            values |= dict(zip(paths, value.ravel().astype(float).tolist(), strict=True))
+        elif isinstance(value, int | float):
+            values[path] = float(value)
+    return values
+
+
+def counters(walks: Sequence[Sequence[Any]]) -> list[str]:
+    """Return the fields that change at every step, in the same way along several walks.
+
+    >>> counters([[{"t": 0, "x": 0}, {"t": 1, "x": 1}], [{"t": 0, "x": 0}, {"t": 1, "x": -1}]])
+    ["['t']"]
+    """
+    tables = [[numbers(observation) for observation in walk] for walk in walks]
+    fields = []
+    for field in tables[0][0]:
+        first, *others = [[row.get(field) for row in table] for table in tables]
+        is_distinct = None not in first and len(set(first)) == len(first)
+        if is_distinct and all(column == first for column in others):
+            fields.append(field)
+    return fields
 
 
 def find_counters(probe: Probe, rng: np.random.Generator) -> list[str]:
-    """Return the fields of the observations that count steps."""
-    if probe.n_actions == 1:  # whatever is done, it is the same
+    """Return the fields of an environment's observations that count steps."""
+    if probe.n_actions == 1:  # every field is the same whatever the actions
         return []
-    found = _counters(probe, rng, STEPS)
-    return _counters(probe, rng, LONG) if found else []
+    return _walk_counters(probe, rng, SHORT_WALK) and _walk_counters(probe, rng, LONG_WALK)
 
 
-def _counters(probe: Probe, rng: np.random.Generator, steps: int) -> list[str]:
+def _walk_counters(probe: Probe, rng: np.random.Generator, steps: int) -> list[str]:
     start = probe.reset(0)
     words = [rng.integers(probe.n_actions, size=steps).tolist() for _ in range(4)]
-    walks = [[place.observation for place in probe.walk(start, word)] for word in words]
-    shortest = min(len(walk) for walk in walks)
+    walks = [[snapshot.observation for snapshot in probe.walk(start, word)] for word in words]
+    shortest = min(map(len, walks))
     return counters([walk[:shortest] for walk in walks]) if shortest > 2 else []
 
 
-def refuse_counters(probe: Probe, rng: np.random.Generator) -> None:
-    """Raise an error that names the fields, if observations are compared and some count steps."""
-    found = find_counters(probe, rng) if probe.state is None else []
-    if found:
-        names = ", ".join(name or "the number itself" for name in found)
+def check_counters(probe: Probe, rng: np.random.Generator) -> None:
+    """Raise an ArgumentError if observations are compared and some of their fields count steps."""
+    fields = find_counters(probe, rng) if probe.state is None else []
+    if fields:
         raise ArgumentError(
-            f"the observations count steps: {names} is another at every step, whatever "
-            "is done, so that words of different lengths never come out alike. Leave it out with a "
-            "wrapper, or pass state=, a function that reads what matters"
+            f"the observations count steps: {', '.join(f or 'the number itself' for f in fields)} "
+            "changes at every step, whatever the actions, so words of different lengths are never "
+            "equivalent. Remove it with a wrapper, or pass state=, a function that returns only "
+            "what matters"
         )

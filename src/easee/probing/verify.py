@@ -1,51 +1,44 @@
-"""Does a prior hold in an environment? Try both sides of every relation from many states.
-
-states by rollouts ──► both words on copies ──► violations, rate, interval, counterexamples
-"""
+"""Verification of a prior: compare both sides of each relation in many states."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import gymnasium as gym
-import numpy as np
 
 from easee._utils.checks import checked_count, nearest
+from easee.envs.action_names import names_or_numbers
 from easee.errors import ArgumentError, ArgumentTypeError
 from easee.priors.equivalences import Equivalences
 from easee.probing.evidence import Counterexample, RelationCheck
-from easee.probing.probe import Place, Probe, make_probe, names_of
+from easee.probing.probe import Probe, Progress, Snapshot, Word, check_env
+from easee.probing.setup import Setup, set_up
 from easee.probing.significance import (
-    is_random,
-    least_repeats,
+    holm,
+    min_repeats,
     outcomes,
     permutation_test,
-    permutations_for,
-    rejected,
 )
 from easee.probing.state_keys import StateOf
-from easee.probing.state_sampling import Sample, describe, sample
-from easee.probing.step_counters import refuse_counters
 
-KEPT = 3  # counterexamples of a relation
-Word = tuple[int, ...]
-Progress = Callable[[int, int], None]
+MAX_COUNTEREXAMPLES = 3  # per relation
+Names = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Verification:
-    """What was seen of a prior in an environment.
+    """The evidence for and against a prior in an environment.
 
     Attributes:
-        relations: one check for every relation, in their order.
-        env_steps: how many steps were taken in the environment.
-        compares: what was compared.
-        copies: how the environment was put back.
-        random: whether it is random, so that distributions were compared.
-        notes: what one should know to read the result, one sentence each.
+        relations: one check per relation, in the prior's order.
+        env_steps: number of steps in the environment.
+        compares: description of what was compared.
+        copies: description of how states were restored.
+        random: whether the environment is random, so that distributions were compared.
+        notes: sentences that describe how the result was obtained.
     """
 
     relations: tuple[RelationCheck, ...]
@@ -57,7 +50,7 @@ class Verification:
 
     @property
     def holds(self) -> bool:
-        """Whether no violation was seen."""
+        """Whether there was no violation."""
         return not any(check.violations for check in self.relations)
 
 
@@ -74,24 +67,23 @@ def verify(
     rename: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> Verification:
-    """Try both sides of every relation from many states, and compare what comes out.
+    """Execute both sides of each relation from many states and compare the outcomes.
 
     Args:
-        env: with discrete actions. It is stepped and reset.
-        omega: the prior. Its actions are found in the environment by name, or by number where the
+        env: environment with discrete actions. It is stepped and reset.
+        omega: the prior. Its actions are matched to the environment's by name, or by number if the
             environment has no names.
-        states: in how many states.
-        state: a function from the environment to something hashable; by default observations are
-            compared, which cannot tell apart what they do not show.
-        seed: of everything that is random here.
-        eventful: the share of states chosen near rare effects (an action that usually changes
-            nothing changed something), where there are any; the others are as random actions meet
-            them.
-        repeats: how often each side is executed in each state if the environment is random.
-        rollout: the random steps that states are chosen from; by default 100 for each state and at
-            least 10,000.
-        rename: from names of the prior's actions to the environment's, where they differ.
-        progress: called with how many trials are done and how many there are.
+        states: number of states.
+        state: function from the environment to something hashable that is compared; observations by
+            default, which may be equal in different states.
+        seed: random seed.
+        eventful: share of states near rare effects (an action that usually changes nothing changed
+            something), if there are any; the others are sampled from random rollouts.
+        repeats: number of executions of each side in each state of a random environment.
+        rollout: number of random steps to sample states from; by default 100 per state and at least
+            10,000.
+        rename: the environment's names of the prior's actions, where they differ.
+        progress: function called with the number of relations checked and their total number.
 
     >>> from easee.envs import RotationGrid
     >>> from easee.priors import rotation_grid
@@ -101,159 +93,139 @@ def verify(
     """
     if not isinstance(omega, Equivalences):
         raise ArgumentTypeError(f"expected Equivalences, found {type(omega).__name__}")
-    seed = checked_count(seed, "seed", least=0)
-    checked_count(states, "states")
     checked_count(repeats, "repeats", least=2)
-    words = _words(omega, names_of(_checked(env)), dict(rename or {}))
-    probe = make_probe(env, state, seed=seed)
-    rng = np.random.default_rng([seed, 1])
-    if any(len(u) != len(v) for u, v in words):
-        refuse_counters(probe, rng)
-    found = sample(probe, states, seed=seed, eventful=eventful, rollout=rollout)
-    random = is_random(probe, found.places, rng)
-    if random:
-        least = least_repeats(states)
-        checked_count(repeats, f"repeats in {states} states of a random environment", least=least)
-    compare = partial(_compare_random, repeats=repeats, rng=rng) if random else _compare
+    check_env(env)
+    words = _words(omega, names_or_numbers(env), dict(rename or {}))
+    setup = set_up(
+        env,
+        states,
+        state=state,
+        seed=seed,
+        stream=1,
+        eventful=eventful,
+        rollout=rollout,
+        min_rollout=10_000,
+        compares_lengths=any(len(u) != len(v) for u, v in words),
+    )
+    notes = setup.notes
+    if setup.random:
+        name = f"repeats in {states} states of a random environment"
+        checked_count(repeats, name, least=min_repeats(states))
+        notes.append(
+            f"the environment is random: in each state, {repeats} executions of each side were "
+            "compared by a permutation test, at 5% for all states together (Holm)"
+        )
+    compare = partial(_compare_random, repeats=repeats) if setup.random else _compare
     checks = []
-    for i, (pair, (u, v)) in enumerate(zip(omega, words, strict=True)):
-        checks.append(compare(probe, found.places, pair, u, v))
+    for pair, (u, v) in zip(omega, words, strict=True):
+        checks.append(_checked_trials(compare(setup, pair, u, v)))
         if progress is not None:
-            progress(i + 1, len(words))
-    _check_length(checks)
-    notes = _notes(probe, found, random, repeats)
-    return Verification(tuple(checks), probe.steps, probe.compares, probe.kind, random, notes)
+            progress(len(checks), len(words))
+    probe = setup.probe
+    return Verification(
+        *(tuple(checks), probe.steps, probe.compares, probe.method, setup.random, tuple(notes))
+    )
 
 
-def _checked(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
-    if not isinstance(env, gym.Env) or not isinstance(env.action_space, gym.spaces.Discrete):
-        make_probe(env)  # says what is wrong with it
-    return env
-
-
-def _words(
-    omega: Equivalences, names: tuple[str, ...], rename: dict[str, str]
-) -> list[tuple[Word, Word]]:
-    """Return the relations in the environment's numbers."""
+def _words(omega: Equivalences, names: Names, rename: dict[str, str]) -> list[tuple[Word, Word]]:
+    """Return the relations in the numbers of the environment's actions."""
     for action in rename:
         if action not in omega.actions:
             raise ArgumentError(
-                f"cannot rename {action!r}, which is no action of the prior: "
+                f"expected an action of the prior to rename, found {action!r}: "
                 f"{nearest(action, omega.actions)}"
             )
-    place = {name.lower(): i for i, name in enumerate(names)}
-    numbered = set(names) == {str(i) for i in range(len(names))}
-    number: dict[str, int] = {}
+    numbers = {name.lower(): i for i, name in enumerate(names)}
+    unnamed = set(names) == set(map(str, range(len(names))))
+    mapping: dict[str, int] = {}
     for i, action in enumerate(omega.actions):
-        known = rename.get(action, action).lower()
-        if known in place:
-            number[action] = place[known]
-        elif numbered and len(names) == len(omega.actions) and not rename:
-            number[action] = i
+        name = rename.get(action, action).lower()
+        if name in numbers:
+            mapping[action] = numbers[name]
+        elif unnamed and len(names) == len(omega.actions) and not rename:
+            mapping[action] = i
         else:
             raise ArgumentError(
                 f"the prior's action {action!r} is not one of the environment's: the prior has "
-                f"{', '.join(omega.actions)}, the environment {', '.join(names)}. Say what it is "
-                f"called there with rename={{{action!r}: ...}}; {nearest(known, place)}"
+                f"{', '.join(omega.actions)}, the environment {', '.join(names)}. Pass its name in "
+                f"the environment as rename={{{action!r}: ...}}; {nearest(name, numbers)}"
             )
-    _check_distinct(number, names)
+    _check_distinct(mapping, names)
     return [
-        (tuple(number[a] for a in left), tuple(number[a] for a in right)) for left, right in omega
+        (tuple(mapping[a] for a in left), tuple(mapping[a] for a in right)) for left, right in omega
     ]
 
 
-def _check_distinct(number: dict[str, int], names: tuple[str, ...]) -> None:
-    """Check that no two actions of the prior are one of the environment."""
+def _check_distinct(mapping: dict[str, int], names: Names) -> None:
+    """Check that no two actions of the prior are the same action of the environment."""
     first: dict[int, str] = {}
-    for action, place in number.items():
-        if place in first:
+    for action, number in mapping.items():
+        if number in first:
             raise ArgumentError(
-                f"the prior's actions {first[place]!r} and {action!r} would both be the "
-                f"environment's {names[place]!r}: rename the other one, too"
+                f"the prior's actions {first[number]!r} and {action!r} would both be the "
+                f"environment's {names[number]!r}: rename the other one, too"
             )
-        first[place] = action
+        first[number] = action
 
 
-def _compare(
-    probe: Probe,
-    places: list[Place],
-    pair: tuple[tuple[str, ...], tuple[str, ...]],
-    u: Word,
-    v: Word,
-) -> RelationCheck:
-    trials = violations = cut = 0
-    kept: list[Counterexample] = []
-    for place in places:
-        one, two = probe.after(place, u), probe.after(place, v)
-        if one.truncated or two.truncated:
-            cut += 1
+def _compare(setup: Setup, pair: tuple[Names, Names], u: Word, v: Word) -> RelationCheck:
+    """Compare the outcomes of two words in each state."""
+    trials = violations = truncated = 0
+    counterexamples: list[Counterexample] = []
+    for start in setup.sample.states:
+        left, right = setup.probe.after(start, u), setup.probe.after(start, v)
+        if left.truncated or right.truncated:
+            truncated += 1
             continue
         trials += 1
-        if one.key != two.key:
+        if left.key != right.key:
             violations += 1
-            if len(kept) < KEPT:
-                kept.append(_counterexample(probe, place, one, two))
-    return RelationCheck(*pair, trials, violations, cut, tuple(kept))
+            if len(counterexamples) < MAX_COUNTEREXAMPLES:
+                counterexamples.append(_counterexample(setup.probe, start, left, right))
+    return RelationCheck(*pair, trials, violations, truncated, tuple(counterexamples))
 
 
 def _compare_random(
-    probe: Probe,
-    places: list[Place],
-    pair: tuple[tuple[str, ...], tuple[str, ...]],
-    u: Word,
-    v: Word,
-    *,
-    repeats: int,
-    rng: np.random.Generator,
+    setup: Setup, pair: tuple[Names, Names], u: Word, v: Word, repeats: int
 ) -> RelationCheck:
-    """Test in every state whether both sides have one distribution, all states together."""
+    """Test in each state whether the outcomes of two words have the same distribution."""
+    probe, rng, states = setup.probe, setup.rng, setup.sample.states
     p_values: list[float] = []
-    tested: list[Place] = []
-    alike = False
-    for place in places:
-        one, two = (outcomes(probe, place, word, repeats, rng) for word in (u, v))
-        if one is not None and two is not None:
-            p_values.append(permutation_test(one, two, rng, permutations_for(len(places))))
-            tested.append(place)
-            alike = alike or len({*one, *two}) < 2 * repeats
-    if tested and not alike:
+    tested: list[Snapshot] = []
+    repeated = False
+    for start in states:
+        left, right = (outcomes(probe, start, word, repeats, rng) for word in (u, v))
+        if left is not None and right is not None:
+            p_values.append(permutation_test(left, right, rng, len(states)))
+            tested.append(start)
+            repeated = repeated or len({*left, *right}) < 2 * repeats
+    if tested and not repeated:
         raise ArgumentError(
-            f"no two executions of a word came out alike in {probe.compares}, so distributions "
-            "cannot be compared. Pass state=, a function that reads (or rounds) what matters"
+            f"no two executions of a word had the same outcome in {probe.compares}, so "
+            "distributions cannot be compared. Pass state=, a function that returns (or rounds) "
+            "what matters"
         )
-    broken = [place for place, no in zip(tested, rejected(p_values), strict=True) if no]
-    kept = [
-        _counterexample(probe, place, probe.after(place, u), probe.after(place, v))
-        for place in broken[:KEPT]
+    broken = [start for start, differs in zip(tested, holm(p_values), strict=True) if differs]
+    counterexamples = [
+        _counterexample(probe, start, probe.after(start, u), probe.after(start, v))
+        for start in broken[:MAX_COUNTEREXAMPLES]
     ]
-    cut = len(places) - len(tested)
-    return RelationCheck(*pair, len(tested), len(broken), cut, tuple(kept))
+    truncated = len(states) - len(tested)
+    return RelationCheck(*pair, len(tested), len(broken), truncated, tuple(counterexamples))
 
 
-def _counterexample(probe: Probe, start: Place, one: Place, two: Place) -> Counterexample:
-    pictures = tuple(probe.picture(place) for place in (start, one, two))
-    shown = None if pictures[0] is None else (pictures[0], pictures[1], pictures[2])
-    return Counterexample(start.observation, one.observation, two.observation, shown)
+def _counterexample(
+    probe: Probe, start: Snapshot, left: Snapshot, right: Snapshot
+) -> Counterexample:
+    before, after_left, after_right = (probe.picture(state) for state in (start, left, right))
+    pictures = None if before is None else (before, after_left, after_right)
+    return Counterexample(start.observation, left.observation, right.observation, pictures)
 
 
-def _check_length(checks: list[RelationCheck]) -> None:
-    for check in checks:
-        if not check.trials:
-            raise ArgumentError(
-                f"the relation {check} could not be tried: in every state an episode was cut off "
-                "before the end of a word. Give the environment more steps an episode"
-            )
-
-
-def _notes(probe: Probe, found: Sample, random: bool, repeats: int) -> tuple[str, ...]:
-    notes = [
-        f"compared {probe.compares}",
-        f"went back by {probe.kind}",
-        *describe(found, names_of(probe.env)),
-    ]
-    if random:
-        notes.append(
-            f"the environment is random: in every state {repeats} executions of each side were "
-            "compared by a permutation test, at 5% for all states together (Holm)"
+def _checked_trials(check: RelationCheck) -> RelationCheck:
+    if not check.trials:
+        raise ArgumentError(
+            f"the relation {check} could not be tried: in each state, the episode was truncated "
+            "before the end of a word. Give the environment a longer time limit"
         )
-    return tuple(notes)
+    return check

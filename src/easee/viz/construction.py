@@ -1,4 +1,4 @@
-"""The construction of a graph step by step, as in the paper's Figure 2."""
+"""The step-by-step construction of a graph, as in the paper's Figure 2."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from easee.graph import LocalGraph
 
 @dataclass(frozen=True)
 class Step:
-    """One step: an edge is added, or taken away again.
+    """One step of the construction: an edge is added or pruned.
 
     Attributes:
-        tail: the node that is expanded.
+        tail: node the edge starts from.
         action: index of the action.
-        head: where it leads.
-        new: whether the head is a new node.
-        pruned: whether the step takes the edge away instead.
+        head: node the edge leads to.
+        new: whether the step adds the head.
+        pruned: whether the step removes the edge.
     """
 
     tail: int
@@ -29,7 +29,7 @@ class Step:
 
 
 def construction(graph: LocalGraph) -> list[Step]:
-    """Return the steps that build a graph: every edge in turn, then the pruning.
+    """Return the steps that build a graph: all edges in breadth-first order, then the pruning.
 
     >>> from easee.priors.equivalences import Equivalences
     >>> from easee.graph import unroll
@@ -37,14 +37,11 @@ def construction(graph: LocalGraph) -> list[Step]:
     >>> len(construction(graph)), construction(graph)[-1]
     (7, Step(tail=1, action=0, head=0, new=False, pruned=True))
     """
-    known = {0}
+    added = {0}
     steps = []
-    inner = np.flatnonzero(graph.depths < graph.depth).tolist()
-    edges = [(v, a) for v in inner for a in range(len(graph.actions))]
-    for tail, action in edges:
-        head = int(graph.successors[tail, action])
-        steps.append(Step(tail, action, head, head not in known))
-        known.add(head)
-    pruned = [(v, a) for v, a in edges if not graph.forward[v, a]]
-    steps += [Step(v, a, int(graph.successors[v, a]), False, True) for v, a in pruned]
-    return steps
+    for tail in np.flatnonzero(graph.depths < graph.depth).tolist():
+        for action, head in enumerate(graph.successors[tail].tolist()):
+            steps.append(Step(tail, action, head, new=head not in added))
+            added.add(head)
+    pruned = [step for step in steps if not graph.forward[step.tail, step.action]]
+    return steps + [Step(s.tail, s.action, s.head, new=False, pruned=True) for s in pruned]

@@ -1,4 +1,4 @@
-"""Setting matplotlib up and writing its pictures: one way for graphs and for figures."""
+"""Matplotlib figures and image files, without global state: pyplot is never imported."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import io
 import os
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from easee._utils.files import replacing
 from easee.errors import ArgumentError, MissingExtraError
 
-# Without dates and versions in it, the same picture gives the same file.
+# Without dates and versions, the same picture gives the same file.
 _METADATA: dict[str, dict[str, None]] = {
     "svg": {"Date": None},
     "png": {"Software": None},
@@ -19,40 +20,50 @@ _METADATA: dict[str, dict[str, None]] = {
 }
 
 
-def pyplot() -> Any:
-    """Return matplotlib's pyplot, set up for files."""
+def subplots(
+    rows: int = 1,
+    columns: int = 1,
+    *,
+    figsize: tuple[float, float] | None = None,
+    layout: Any = None,
+    **options: Any,
+) -> tuple[Any, Any]:
+    """Return a new figure and its axes, like `pyplot.subplots` but not registered with pyplot.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
     try:
-        import matplotlib
+        from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtraError("matplotlib", "plot") from None
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    figure = Figure(figsize=figsize, layout=layout)
+    return figure, figure.subplots(rows, columns, **options)
 
-    plt.rcParams["svg.hashsalt"] = "easee"
-    return plt
+
+def pyplot() -> Any:
+    """Return a stand-in for pyplot with `subplots` and `close`."""
+    return SimpleNamespace(subplots=subplots, close=lambda figure: None)
 
 
 def save(figure: Any, path: str | os.PathLike[str], **options: Any) -> Path:
-    """Write a picture, all or nothing, close it, and return its path.
+    """Write a picture atomically and return its path.
 
     Args:
-        figure: of matplotlib.
+        figure: matplotlib figure.
         path: an `.svg`, `.png` or `.pdf` file.
-        options: for `savefig`.
+        options: further arguments of `savefig`.
     """
+    import matplotlib
+
     target = Path(path)
     kind = target.suffix.lstrip(".").lower()
-    try:
-        if kind not in _METADATA:
-            raise ArgumentError(
-                f"expected a file ending in .svg, .png or .pdf, found {str(path)!r}"
-            )
-        buffer = io.BytesIO()
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Glyph")  # a name in a script that the font lacks
-            figure.savefig(buffer, format=kind, dpi=130, metadata=_METADATA[kind], **options)
-    finally:
-        pyplot().close(figure)
+    if kind not in _METADATA:
+        raise ArgumentError(f"expected a file ending in .svg, .png or .pdf, found {str(path)!r}")
+    buffer = io.BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "easee"}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")  # the font may lack characters of a name
+        figure.savefig(buffer, format=kind, dpi=130, metadata=_METADATA[kind], **options)
     with replacing(target) as file:
         file.write(buffer.getvalue())
     return target

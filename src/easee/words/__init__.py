@@ -1,1 +1,1 @@
-"""The algebra of bare words: presentations, completion, the automaton, bounded closure."""
+"""Algebra of words: presentations, completion, automata and bounded closure."""

@@ -1,113 +1,113 @@
-"""Unrolling a confluent rewriting system, a whole layer at a time.
+"""Unrolling of a confluent rewriting system, one layer at a time.
 
 The nodes are the irreducible words. They are the paths of an automaton whose states are the proper
-prefixes of the left-hand sides (as in Aho-Corasick string search), which also counts them without
-building anything. Where `w.a` is reducible it ends in exactly one left-hand side, so its node is
-found by going up from `w` and tracing the right-hand side through successors already known:
-a few table look-ups an edge, never a rewriting of words.
+prefixes of the left-hand sides (as in Aho-Corasick string search), so they can be counted without
+building the graph. A reducible word `w.a` with irreducible `w` ends in exactly one left-hand side:
+its node is found by going up from `w` and following the right-hand side along successors that are
+already known. Each edge takes a few table look-ups; no word is rewritten.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
-from easee._utils.arrays import Floats, sum_at
+from easee._utils.arrays import Floats, Ids, sum_at
+from easee.errors import GraphTooLargeError
 from easee.words.completion import Letters, Rules
-
-Ids = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
 class Automaton:
-    """Recognises irreducible words.
+    """A recogniser of irreducible words.
 
     Attributes:
-        next_state: int (s, k), the state after a letter, where that stays irreducible.
+        next_state: int (s, k), the state after a letter, if the word stays irreducible.
         rule: int (s, k), the index of the rule whose left-hand side the letter completes, or -1.
-        rules: the rewriting system.
     """
 
     next_state: Ids
     rule: Ids
-    rules: Rules
 
-    def layer_sizes(self, depth: int, most: int = 2**62) -> list[int]:
+    def layer_sizes(self, depth: int, max_nodes: int = 2**62) -> list[int]:
         """Count the irreducible words of each length from 0 to `depth`.
 
-        Counting stops with the layer at which there are more than `most` in all. Counts are exact
+        Counting stops after the layer that brings the total above `max_nodes`. Counts are exact
         below 2**53.
 
         >>> from easee.words.completion import complete
-        >>> automaton(2, complete(2, [((0, 1), (1, 0))])).layer_sizes(4)
+        >>> build_automaton(2, complete(2, [((0, 1), (1, 0))])).layer_sizes(4)
         [1, 2, 3, 4, 5]
         """
         count: Floats = np.zeros(len(self.next_state))
         count[0] = 1
-        fresh = self.rule < 0
+        irreducible = self.rule < 0
         sizes = [1]
         total = 1
-        while len(sizes) <= depth and total <= most:
-            arriving = np.broadcast_to(count[:, None], fresh.shape)[fresh]
-            count = sum_at(self.next_state[fresh], arriving, len(count))
+        while len(sizes) <= depth and total <= max_nodes:
+            arriving = np.broadcast_to(count[:, None], irreducible.shape)[irreducible]
+            count = sum_at(self.next_state[irreducible], arriving, len(count))
             sizes.append(int(count.sum()))
             total += sizes[-1]
         return sizes
 
 
-def automaton(letters: int, rules: Rules) -> Automaton:
+def build_automaton(letters: int, rules: Rules) -> Automaton:
     """Build the automaton of the irreducible words of a reduced rewriting system."""
-    lefts = {left: i for i, (left, _) in enumerate(rules.pairs)}
-    prefixes = sorted({left[:n] for left in lefts for n in range(len(left))} | {()}, key=len)
-    state = {prefix: i for i, prefix in enumerate(prefixes)}
+    rule_of = {left: i for i, (left, _) in enumerate(rules.pairs)}
+    prefixes = sorted({left[:n] for left in rule_of for n in range(len(left))} | {()}, key=len)
+    state_of = {prefix: i for i, prefix in enumerate(prefixes)}
     next_state = np.zeros((len(prefixes), letters), np.int32)
     rule = np.full((len(prefixes), letters), -1, np.int32)
-    for prefix, i in state.items():
+    for prefix, state in state_of.items():
         for letter in range(letters):
-            for suffix in _suffixes((*prefix, letter)):
-                if suffix in lefts:
-                    rule[i, letter] = lefts[suffix]
+            word = (*prefix, letter)
+            for suffix in (word[n:] for n in range(len(word) + 1)):
+                if suffix in rule_of:
+                    rule[state, letter] = rule_of[suffix]
                     break
-                if suffix in state:
-                    next_state[i, letter] = state[suffix]
+                if suffix in state_of:
+                    next_state[state, letter] = state_of[suffix]
                     break
-    return Automaton(next_state, rule, rules)
+    return Automaton(next_state, rule)
 
 
-def _suffixes(word: Letters) -> Iterator[Letters]:
-    return (word[n:] for n in range(len(word) + 1))
+def unroll_words(letters: int, rules: Rules, depth: int, max_nodes: int) -> tuple[Ids, Ids]:
+    """Return depths (n,) and successors (n, k) of the irreducible words up to a length.
 
+    Nodes are in shortlex order of the rewriting system; successors at full depth are -1.
 
-def unroll_words(machine: Automaton, depth: int) -> tuple[Ids, Ids]:
-    """Build depths (n,) and successors (n, k) of all irreducible words up to a length.
-
-    Nodes come in shortlex order of the rewriting system; successors at full depth are -1.
+    Raises:
+        GraphTooLargeError: there are more than `max_nodes` words.
     """
-    sizes = machine.layer_sizes(depth)
+    automaton = build_automaton(letters, rules)
+    sizes = automaton.layer_sizes(depth, max_nodes)
     total = sum(sizes)
-    successors = np.full((total, machine.rule.shape[1]), -1, np.int32)
+    if total > max_nodes:
+        raise GraphTooLargeError.at_depth(depth, list(accumulate(sizes)), max_nodes)
+    successors = np.full((total, letters), -1, np.int32)
     parent = np.zeros(total, np.int32)
-    state = np.zeros(total, np.min_scalar_type(len(machine.next_state)))
+    state = np.zeros(total, np.min_scalar_type(len(automaton.next_state)))
     start, stop = 0, 1
     for size in sizes[1:]:
         states = state[start:stop]
-        rule = machine.rule[states]
+        rule = automaton.rule[states]
         row, letter = np.nonzero(rule < 0)
         new = np.arange(stop, stop + size, dtype=np.int32)
         successors[start + row, letter] = new
         parent[new] = start + row
-        state[new] = machine.next_state[states[row], letter]
-        _fill_reducible(successors, parent, rule, start, machine.rules)
+        state[new] = automaton.next_state[states[row], letter]
+        _fill_reducible(successors, parent, rule, start, rules)
         start, stop = stop, stop + size
     depths = np.repeat(np.arange(depth + 1, dtype=np.int32), sizes)
     return depths, successors
 
 
 def _fill_reducible(successors: Ids, parent: Ids, rule: Ids, start: int, rules: Rules) -> None:
-    """Find the successors of one layer that are older words under another name."""
+    """Set the successors of the layer from node `start` whose words are reducible, in place."""
     row, letter = np.nonzero(rule >= 0)
     which = rule[row, letter]
     order = np.argsort(which, kind="stable")
@@ -117,24 +117,19 @@ def _fill_reducible(successors: Ids, parent: Ids, rule: Ids, start: int, rules: 
         used, first = np.unique(which, return_index=True)
         for r, i, j in zip(used, first, [*first[1:], row.size], strict=True):
             left, right = rules.pairs[r]
-            ends[i:j] = _trace(successors, _ancestor(parent, row[i:j], len(left) - 1), right)
-        found = ends >= 0
-        successors[row[found], letter[found]] = ends[found]
-        # A rule that keeps the length may lead through an edge of this same layer that is not
-        # filled yet; that edge belongs to a smaller word, so every round fills some.
-        row, letter, which = row[~found], letter[~found], which[~found]
-
-
-def _ancestor(parent: Ids, nodes: NDArray[np.intp], generations: int) -> NDArray[np.integer]:
-    up: NDArray[np.integer] = nodes
-    for _ in range(generations):
-        up = parent[up]
-    return up
+            nodes: NDArray[np.integer] = row[i:j]
+            for _ in left[:-1]:
+                nodes = parent[nodes]
+            ends[i:j] = _trace(successors, nodes, right)
+        known = ends >= 0
+        successors[row[known], letter[known]] = ends[known]
+        # A rule that keeps the length may lead through an edge of the same layer that is not set
+        # yet. That edge belongs to a smaller word, so every round sets at least one.
+        row, letter, which = row[~known], letter[~known], which[~known]
 
 
 def _trace(successors: Ids, nodes: NDArray[np.integer], word: Letters) -> NDArray[np.integer]:
-    """Follow a word; an unknown successor gives -1, and so does all that comes after it."""
+    """Return the nodes at the end of a word, -1 if an edge on the way is unknown."""
     for letter in word:
-        step = successors[nodes, letter]
-        nodes = np.where(nodes < 0, -1, step)
+        nodes = np.where(nodes < 0, -1, successors[nodes, letter])
     return nodes

@@ -1,20 +1,22 @@
-"""Knuth-Bendix completion under shortlex: exact normal forms, where it ends.
+"""Knuth-Bendix completion under shortlex: exact normal forms if it terminates.
 
-Every relation becomes a rule from its larger to its smaller word (longer is larger, then the
-order of letters decides). Where two left-hand sides overlap, the two ways to rewrite the overlap
-give a new relation. When none is left the system is *confluent*: two words are equivalent if and
-only if they reduce to the same word. Completion need not end, so it has a budget, and whether it
-ends depends on the order of letters, so several are tried.
+Every relation becomes a rule from its larger to its smaller word (longer words are larger, ties
+are broken by the order of the letters). Where two left-hand sides overlap, the two ways to rewrite
+the overlap give a new relation. When none is left the system is *confluent*: two words are
+equivalent if and only if they reduce to the same word. Completion need not terminate, so it has a
+budget. Whether it terminates depends on the order of the letters, so several orders are tried.
 
-Words are tuples of letters 0, 1, ..., as everywhere in the algebra of this package.
+Words are tuples of letters 0, 1, ..., as everywhere in `easee.words`.
 """
 
 from __future__ import annotations
 
+import bisect
 import heapq
 import itertools
 import random
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,19 +25,19 @@ from typing import TypeAlias
 Letters: TypeAlias = tuple[int, ...]
 Pair: TypeAlias = tuple[Letters, Letters]
 
-_FIRST = 0x100  # letters become characters from here on; str gives fast search and comparison
+_FIRST = 0x100  # the character of the smallest letter
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How long completion may go on, for each order of letters that is tried.
+    """Limits on completion.
 
     Attributes:
-        rules: most rules at a time.
-        overlaps: most relations looked at.
-        seconds: wall-clock time for all orders. The other two make the outcome the same on every
-            machine; this one is a safety net far above what they allow.
-        orders: how many orders of the letters are tried.
+        rules: largest number of rules, per order of letters.
+        overlaps: largest number of relations processed, per order of letters.
+        seconds: time limit for all orders together. The other limits are reached long before, so
+            that the result does not depend on the machine.
+        orders: number of orders of letters to try.
     """
 
     rules: int
@@ -45,9 +47,9 @@ class Budget:
 
 
 def default_budget(pairs: int) -> Budget:
-    """Return a budget that a presentation with so many pairs rarely needs when completion ends.
+    """Return a budget for a number of relations that suffices for most terminating systems.
 
-    All the priors of the paper need at most 16 rules, a hexagonal lattice 24.
+    The priors of the paper need at most 16 rules, a hexagonal lattice 24.
     """
     orders = 24 if pairs <= 40 else 2
     return Budget(rules=40 + 4 * pairs, overlaps=300 + 60 * pairs, orders=orders)
@@ -59,9 +61,10 @@ class Rules:
 
     Attributes:
         order: the letters, smallest first.
-        pairs: `(left, right)` with left larger than right; no left-hand side contains another.
-        confluent: whether normal forms decide equivalence. If not, words with the same normal
-            form are equivalent all the same, but the converse may fail.
+        pairs: the rules `(left, right)` with left larger than right; no left-hand side contains
+            another.
+        confluent: whether equivalent words always have the same normal form. Words with the same
+            normal form are equivalent in any case.
     """
 
     order: Letters
@@ -70,10 +73,9 @@ class Rules:
 
     @cached_property
     def _system(self) -> _System:
-        rank = _ranks(self.order)
-        system = _System()
+        system = _System(self.order)
         for left, right in self.pairs:
-            system.put(_encode(left, rank), _encode(right, rank))
+            system.put(system.encode(left), system.encode(right))
         return system
 
     def reduce(self, word: Letters) -> Letters:
@@ -82,152 +84,149 @@ class Rules:
         >>> complete(2, [((0, 1), (1, 0)), ((0, 0), ())]).reduce((1, 0, 1, 0))
         (1, 1)
         """
-        return _decode(self._system.reduce(_encode(word, _ranks(self.order))), self.order)
+        return self._system.decode(self._system.reduce(self._system.encode(word)))
 
 
 def complete(letters: int, pairs: Iterable[Pair], budget: Budget | None = None) -> Rules:
     """Complete a presentation, trying several orders of the letters.
 
     Args:
-        letters: how many letters there are.
+        letters: number of letters.
         pairs: the relations.
-        budget: when to give up an order.
+        budget: limits; `default_budget` by default.
 
     Returns:
-        The first confluent system found, else the unfinished one of the natural order.
+        The first confluent system found, or else the unfinished system of the natural order.
 
     >>> complete(2, [((0, 1), ()), ((1, 0), ())]).pairs
     (((0, 1), ()), ((1, 0), ()))
     """
     relations = list(pairs)
     budget = budget or default_budget(len(relations))
-    first: Rules | None = None
+    unfinished: list[Rules] = []
     deadline = time.monotonic() + budget.seconds
     for order in itertools.islice(_orders(letters), budget.orders):
         rules = _complete(order, relations, budget, deadline)
         if rules.confluent:
             return rules
-        first = first or rules
+        unfinished.append(rules)
         if time.monotonic() > deadline:
             break
-    assert first is not None
-    return first
+    return unfinished[0]
 
 
 def _orders(letters: int) -> Iterator[Letters]:
-    """Natural, reversed, then all the others (few letters) or random ones with a fixed seed."""
+    """Yield the natural order, its reverse, then the other permutations.
+
+    With more than four letters, the others are drawn at random with a fixed seed.
+    """
     natural = tuple(range(letters))
-    yield natural
-    if letters > 1:
-        yield natural[::-1]
     if letters <= 4:
-        yield from (p for p in itertools.permutations(natural) if p not in (natural, natural[::-1]))
+        yield from dict.fromkeys([natural, natural[::-1], *itertools.permutations(natural)])
         return
+    yield natural
+    yield natural[::-1]
     rng = random.Random(0)
     while True:
         yield tuple(rng.sample(natural, letters))
 
 
 def _complete(order: Letters, pairs: list[Pair], budget: Budget, deadline: float) -> Rules:
-    rank = _ranks(order)
-    system = _System()
-    heap = [(len(u) + len(v), _encode(u, rank), _encode(v, rank)) for u, v in pairs]
+    system = _System(order)
+    heap = [(len(u) + len(v), system.encode(u), system.encode(v)) for u, v in pairs]
     heapq.heapify(heap)
-    seen = 0
-    while heap and len(system.rules) <= budget.rules and seen < budget.overlaps:
-        seen += 1
-        if seen % 64 == 0 and time.monotonic() > deadline:
+    processed = 0
+    while heap and len(system.rules) <= budget.rules and processed < budget.overlaps:
+        processed += 1
+        if processed % 64 == 0 and time.monotonic() > deadline:
             break
         _, u, v = heapq.heappop(heap)
         u, v = system.reduce(u), system.reduce(v)
         if u != v:
             for left, right in system.add(u, v):
                 heapq.heappush(heap, (len(left) + len(right), left, right))
-    decoded = (
-        (_decode(left, order), _decode(system.reduce(right), order))
+    decoded = [
+        (system.decode(left), system.decode(system.reduce(right)))
         for left, right in system.rules.items()
-    )
-    return Rules(order, tuple(sorted(decoded, key=lambda p: (len(p[0]), p))), not heap)
+    ]
+    return Rules(order, tuple(sorted(decoded, key=lambda pair: (len(pair[0]), pair))), not heap)
 
 
 class _System:
-    """Rules over strings, found by what a word ends in."""
+    """A reduced set of rules over strings.
 
-    def __init__(self) -> None:
+    Letters are encoded as characters in their order, because strings are fast to search and to
+    compare.
+    """
+
+    def __init__(self, order: Letters) -> None:
+        self._order = order
+        self._characters = {letter: chr(_FIRST + rank) for rank, letter in enumerate(order)}
         self.rules: dict[str, str] = {}
-        self.lengths: list[int] = []  # of left-hand sides, shortest first
-        self.by_length: dict[int, set[str]] = {}
-        self.by_first: dict[str, set[str]] = {}
-        self.by_last: dict[str, set[str]] = {}
+        self._lengths: list[int] = []  # of the left-hand sides, in increasing order
+        self._by_end = defaultdict[str, set[str]](set)  # left-hand sides by first and last letter
+
+    def encode(self, word: Letters) -> str:
+        return "".join(map(self._characters.__getitem__, word))
+
+    def decode(self, word: str) -> Letters:
+        return tuple(self._order[ord(character) - _FIRST] for character in word)
 
     def put(self, left: str, right: str) -> None:
-        """Add a rule and nothing else."""
+        """Add a rule, without checking its overlaps with the others."""
         self.rules[left] = right
-        self.by_length.setdefault(len(left), set()).add(left)
-        self.by_first.setdefault(left[0], set()).add(left)
-        self.by_last.setdefault(left[-1], set()).add(left)
-        self.lengths = sorted(n for n, lefts in self.by_length.items() if lefts)
+        self._by_end[left[0]].add(left)
+        self._by_end[left[-1]].add(left)
+        if len(left) not in self._lengths:
+            bisect.insort(self._lengths, len(left))
 
-    def drop(self, left: str) -> str:
+    def _pop(self, left: str) -> str:
         """Remove a rule and return its right-hand side."""
-        self.by_length[len(left)].discard(left)
-        self.by_first[left[0]].discard(left)
-        self.by_last[left[-1]].discard(left)
+        self._by_end[left[0]].discard(left)
+        self._by_end[left[-1]].discard(left)
         return self.rules.pop(left)
 
     def reduce(self, word: str) -> str:
-        """Rewrite until no left-hand side is left: read letters, look up what the word ends in."""
+        """Return the normal form of a word.
+
+        Letters are read one by one, and as soon as the letters read end in a left-hand side it is
+        replaced, so each rule is found by looking up a suffix.
+        """
         done: list[str] = []
         todo = list(reversed(word))
         while todo:
             done.append(todo.pop())
-            end = "".join(done[-self.lengths[-1] :]) if self.lengths else ""
-            for n in self.lengths:
-                if n > len(done):
+            suffix = "".join(done[-self._lengths[-1] :]) if self._lengths else ""
+            for length in self._lengths:
+                if length > len(done):
                     break
-                right = self.rules.get(end[-n:])
+                right = self.rules.get(suffix[-length:])
                 if right is not None:
-                    del done[-n:]
+                    del done[-length:]
                     todo.extend(reversed(right))
                     break
         return "".join(done)
 
     def add(self, u: str, v: str) -> Iterator[tuple[str, str]]:
-        """Add a relation as a rule; yield the relations that now need a look."""
-        left, right = sorted((u, v), key=lambda w: (len(w), w), reverse=True)
-        longer = [n for n in self.lengths if n > len(left)]
-        for old in [other for n in longer for other in self.by_length[n] if left in other]:
-            yield old, self.drop(old)
+        """Add a relation as a rule; yield the relations to process next."""
+        left, right = sorted((u, v), key=lambda word: (len(word), word), reverse=True)
+        if self._lengths and self._lengths[-1] > len(left):
+            for reducible in [other for other in self.rules if left in other]:
+                yield reducible, self._pop(reducible)
         self.put(left, right)
-        for other in sorted(self._near(left)):
+        for other in sorted(set[str]().union(*(self._by_end[letter] for letter in left))):
             yield from _critical_pairs(left, right, other, self.rules[other])
             if other != left:
                 yield from _critical_pairs(other, self.rules[other], left, right)
 
-    def _near(self, left: str) -> set[str]:
-        """Return the left-hand sides that begin or end with a letter of this one."""
-        found: set[str] = set()
-        for letter in set(left):
-            found |= self.by_first.get(letter, set())
-            found |= self.by_last.get(letter, set())
-        return found
 
+def _critical_pairs(
+    left: str, right: str, other_left: str, other_right: str
+) -> Iterator[tuple[str, str]]:
+    """Yield both ways to rewrite each overlap of a suffix of `left` with a prefix of `other_left`.
 
-def _critical_pairs(left: str, right: str, other: str, image: str) -> Iterator[tuple[str, str]]:
-    """Overlap a suffix of `left` with a prefix of `other`; yield both ways to rewrite the whole."""
-    # Proper overlaps only: the system is reduced, so neither contains the other.
-    for n in range(1, min(len(left), len(other))):
-        if left.endswith(other[:n]):
-            yield right + other[n:], left[:-n] + image
-
-
-def _ranks(order: Letters) -> dict[int, str]:
-    return {letter: chr(_FIRST + i) for i, letter in enumerate(order)}
-
-
-def _encode(word: Letters, rank: dict[int, str]) -> str:
-    return "".join(map(rank.__getitem__, word))
-
-
-def _decode(word: str, order: Letters) -> Letters:
-    return tuple(order[ord(c) - _FIRST] for c in word)
+    Only proper overlaps occur: the system is reduced, so no left-hand side contains another.
+    """
+    for length in range(1, min(len(left), len(other_left))):
+        if left.endswith(other_left[:length]):
+            yield right + other_left[length:], left[:-length] + other_right

@@ -1,21 +1,24 @@
-"""Are two words equivalent? Completion where it ends, bounded closure where it does not."""
+"""The word problem: completion if it terminates, bounded closure otherwise."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from typing import NamedTuple
 
-import numpy as np
-
 from easee.errors import GraphTooLargeError
 from easee.words.closure import Closure, close
 from easee.words.completion import Letters, Pair, Rules, complete
 
-MOST_NODES = 1_000_000  # a question about two words is not worth more memory than this
+MOST_NODES = 1_000_000  # limits the memory that comparing two words may take
 
 
 class Presentation(NamedTuple):
-    """Letters 0, 1, ..., and the pairs of words over them that are equal."""
+    """A monoid given by generators and relations.
+
+    Attributes:
+        letters: number of letters; they are 0, 1, ...
+        pairs: pairs of equal words.
+    """
 
     letters: int
     pairs: tuple[Pair, ...]
@@ -23,18 +26,19 @@ class Presentation(NamedTuple):
 
 @lru_cache(maxsize=256)
 def rules_of(presentation: Presentation) -> Rules:
-    """Return the completed (or, failing that, unfinished) rewriting system of a presentation."""
+    """Return the rewriting system of a presentation, confluent if completion terminated."""
     return complete(presentation.letters, presentation.pairs)
 
 
 def equivalent(presentation: Presentation, u: Letters, v: Letters) -> bool | None:
-    """Tell whether two words are equal: True, False, or None when it stays unknown.
+    """Return whether two words are equal: True, False, or None if it is unknown.
 
     >>> equivalent(Presentation(2, (((0, 1), (1, 0)),)), (0, 0, 1), (1, 0, 0))
     True
     """
     rules = rules_of(presentation)
-    # Normal forms are shorter words for the same thing, whether or not they are unique.
+    # Even if the system is not confluent, reduced words are equal to the original ones and never
+    # longer.
     u, v = rules.reduce(u), rules.reduce(v)
     if u == v:
         return True
@@ -44,17 +48,16 @@ def equivalent(presentation: Presentation, u: Letters, v: Letters) -> bool | Non
         closure = _closure(presentation, max(len(u), len(v)))
     except GraphTooLargeError:
         return None
-    same = _trace(closure.successors, u) == _trace(closure.successors, v)
-    return same or (False if closure.exact else None)
+    return closure.node(u) == closure.node(v) or (False if closure.exact else None)
 
 
 def known_pairs(presentation: Presentation) -> tuple[Pair, ...]:
-    """Return the pairs and what completion derived from them before it gave up, if no longer.
+    """Return the relations and the consequences that completion derived, if not longer.
 
-    A short consequence saves closure the long way round that derives it.
+    Closure would need more slack to derive these consequences itself.
     """
-    reach = max((len(word) for pair in presentation.pairs for word in pair), default=0)
-    derived = (pair for pair in rules_of(presentation).pairs if len(pair[0]) <= reach)
+    longest = max((len(word) for pair in presentation.pairs for word in pair), default=0)
+    derived = (pair for pair in rules_of(presentation).pairs if len(pair[0]) <= longest)
     return tuple(dict.fromkeys([*presentation.pairs, *derived]))
 
 
@@ -62,10 +65,3 @@ def known_pairs(presentation: Presentation) -> tuple[Pair, ...]:
 def _closure(presentation: Presentation, depth: int) -> Closure:
     pairs = known_pairs(presentation)
     return close(presentation.letters, pairs, depth, max_nodes=MOST_NODES)
-
-
-def _trace(successors: np.ndarray, word: Letters) -> int:
-    node = 0
-    for letter in word:
-        node = int(successors[node, letter])
-    return node

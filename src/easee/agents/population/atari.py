@@ -216,6 +216,4 @@ class Group:
             self.replay.end_episodes(step)
         for explorer, seed in zip(self.explorers, self.seeds, strict=True):
             explorer.reset()
-            generator = type(explorer.rng.bit_generator)([seed, step, 1])
-            state = {"rng": generator.state, "uniforms": []}
-            explorer.load_state_dict(explorer.state_dict() | state)
+            explorer.reseed(np.random.default_rng([seed, step, 1]))

@@ -14,10 +14,12 @@ import gymnasium as gym
 
 from easee import priors
 from easee.envs import register
+from easee.envs.atari import PLAYER, ram_state
+from easee.envs.minigrid import minigrid_state
 from easee.experiments.harness.figure import Figure, Measured, Row, Run
 from easee.experiments.harness.plots import COLOURS, bare
 from easee.probing.significance import interval
-from easee.probing.state_keys import PLAYER, StateOf, minigrid_state, ram_state
+from easee.probing.state_keys import StateOf
 from easee.probing.verify import verify
 from easee.viz.files import pyplot, save
 

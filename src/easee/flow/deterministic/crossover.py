@@ -1,70 +1,65 @@
-"""From a good guess of which edges carry flow to the exact optimum.
+"""The exact optimum, from a good guess of which edges carry flow.
 
-Given the tight edges, the optimal visits follow (`potentials`), and the most random flow with
-these visits (`scaling`). Where the guess is wrong it shows: an edge left out would improve on the
-potentials, or an edge taken in would have to carry a negative flow. Such edges change sides, and
-after a few rounds the guess is right; an active-set method, started so close that it is quick.
+The tight edges determine the optimal visits (`potentials`), and these the flow of largest path
+entropy (`max_entropy_flow`, or `max_entropy_paths` where some nodes do not count). A wrong guess
+shows: an edge left out would improve on the potentials, or an edge taken in would carry a negative
+flow. Such edges change sides, and after a few rounds the guess is right. This is an active-set
+method, started close to the solution.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from easee._utils.arrays import Floats, sum_at
-from easee.flow.certificate import marginal
-from easee.flow.deterministic.max_entropy_flow import most_random
-from easee.flow.deterministic.max_entropy_paths import most_random_paths
-from easee.flow.deterministic.potentials import Tied, tie
-from easee.flow.network import Network
+from easee.flow.deterministic.max_entropy_flow import max_entropy_flow
+from easee.flow.deterministic.max_entropy_paths import max_entropy_paths
+from easee.flow.deterministic.potentials import Potentials, solve_potentials
+from easee.flow.network import Mask, Network
+from easee.flow.objective import NodeEntropy
 
-VIOLATION = 1e-11  # by how much an edge must improve on the potentials to be let in
+VIOLATION = 1e-11  # an edge that improves on the potentials by more becomes tight
 
 
-def exact_shares(
-    net: Network, tight: NDArray[np.bool_], guess: Floats, rounds: int
-) -> Floats | None:
-    """Return how each node of the optimum splits its mass, float (m,), or None if not found.
+@np.errstate(all="ignore")
+def exact_shares(objective: NodeEntropy, tight: Mask, guess: Floats, rounds: int) -> Floats | None:
+    """Return the share of its tail's mass that each edge carries at the optimum, or None.
+
+    A wrong guess may lead to infinite potentials, and so to shares that are not finite.
 
     Args:
-        net: the network.
+        objective: the objective.
         tight: bool (m,), the edges that probably carry flow.
-        guess: float (n,), roughly the optimal visits.
-        rounds: how often the guess may be corrected.
+        guess: float (n,), approximately the optimal visits.
+        rounds: number of times that the tight edges may be corrected.
     """
-    # A wrong guess may send potentials anywhere; what comes of it is checked, not trusted.
-    with np.errstate(all="ignore"):
-        shares = _exact_shares(net, tight.copy(), guess, rounds)
-    return shares if shares is not None and np.isfinite(shares).all() else None
-
-
-def _exact_shares(
-    net: Network, tight: NDArray[np.bool_], guess: Floats, rounds: int
-) -> Floats | None:
-    weighted = bool((net.omega[1:] > 0).all())
+    net, all_count = objective.network, objective.all_count
+    tight = tight.copy()
     for _ in range(rounds):
-        visited = _visited(net, tight)
+        visited = _visited(objective, tight)
         tight &= visited[net.tails]
-        tied = tie(net, tight, guess)
-        if tied is None:
+        potentials = solve_potentials(objective, tight, guess)
+        if potentials is None:
             return None
-        better = ~tight & (_gain(net, tied, visited) > VIOLATION) & visited[net.tails]
-        scale = most_random if weighted else most_random_paths
+        gain = _gain(objective, potentials, visited)
+        better = ~tight & (gain > VIOLATION) & visited[net.tails]
         if better.any():
             tight |= better
-        elif weighted and not _plausible(net, tight, tied.visits):
+        elif not all_count:
+            return max_entropy_paths(objective, tight, potentials.visits).shares
+        elif not _plausible(net, tight, potentials.visits):
             return None
         else:
-            scaled = scale(net, tight, tied.visits)
-            if scaled.shares is not None or not scaled.vanished.any():
-                return scaled.shares
-            tight &= ~scaled.vanished
-        guess = np.where(net.omega > 0, tied.visits, guess)
+            result = max_entropy_flow(net, tight, potentials.visits)
+            if result.shares is not None or not result.vanished.any():
+                return result.shares
+            tight &= ~result.vanished
+        guess = np.where(objective.counts, potentials.visits, guess)
     return None
 
 
-def _plausible(net: Network, tight: NDArray[np.bool_], visits: Floats) -> bool:
-    """Tell whether each node's mass could come from its tails, and go to its heads, at all."""
+def _plausible(net: Network, tight: Mask, visits: Floats) -> bool:
+    """Return whether the mass of each node fits into that of its tails, and of its heads."""
     tails, heads = net.tails[tight], net.heads[tight]
     offered = sum_at(heads, visits[tails], net.n_nodes)[1:]
     taken = sum_at(tails, visits[heads], net.n_nodes)
@@ -73,24 +68,27 @@ def _plausible(net: Network, tight: NDArray[np.bool_], visits: Floats) -> bool:
     return bool((offered >= enough * visits[1:]).all() and (taken >= enough * visits).all())
 
 
-def _visited(net: Network, tight: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Every node that counts is visited; the others if a tight edge from a visited node says so."""
-    visited = net.omega > 0
+def _visited(objective: NodeEntropy, tight: Mask) -> Mask:
+    """Return the nodes that count, and those that tight edges lead to from visited ones."""
+    net = objective.network
+    visited = objective.counts.copy()
     visited[0] = True
     if not visited.all():
-        for stage in net.walk:
+        for stage in net.stages:
             used = tight[stage.edges] & visited[net.tails[stage.edges]]
-            visited[stage.ahead][stage.heads[used]] = True
+            visited[stage.targets][stage.heads[used]] = True
     return visited
 
 
-def _gain(net: Network, tied: Tied, visited: NDArray[np.bool_]) -> Floats:
-    """Return by how much each edge improves on its tail's potential: not at all at the optimum."""
-    value = np.where(visited, tied.value, 0.0)
-    reward = marginal(net, np.where(net.omega > 0, tied.visits, 1.0))
-    if not visited.all():  # a node that is never visited is worth its best way on
-        for stage in reversed(net.walk):
-            worth = (reward[stage.ahead] + value[stage.ahead])[stage.heads]
-            best = np.maximum.reduceat(worth, stage.begins)
-            value[stage.nodes] = np.where(visited[stage.nodes], value[stage.nodes], best)
+def _gain(objective: NodeEntropy, potentials: Potentials, visited: Mask) -> Floats:
+    """Return how much each edge improves on its tail's potential, (m,); none at the optimum."""
+    net = objective.network
+    value = np.where(visited, potentials.value, 0.0)
+    reward = objective.gradient(np.where(objective.counts, potentials.visits, 1.0))
+    if not visited.all():  # the value of a node that is never visited is that of its best path
+        for stage in reversed(net.stages):
+            worth = (reward[stage.targets] + value[stage.targets])[stage.heads]
+            best = np.maximum.reduceat(worth, stage.starts)
+            sources = stage.sources
+            value[sources] = np.where(visited[sources], value[sources], best)
     return reward[net.heads] + value[net.heads] - value[net.tails]

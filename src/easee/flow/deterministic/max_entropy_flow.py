@@ -1,10 +1,9 @@
-"""The most random flow with given visits: matrix scaling.
+"""The flow of largest path entropy with given visits: matrix scaling.
 
-The optimal visits are unique, the flow over the edges is not. Of all flows with these visits the
-one of largest path entropy has the form F = copies * exp(a(tail) + b(head)), with one number on
-either side of each node. Finding them is the classical problem of scaling a matrix to given row
-and column sums, here for all neighbouring layers at once: a few alternating scalings (Sinkhorn),
-then Newton's method on the tails' numbers, the heads' being solved for exactly.
+The optimal visits are unique, the flow over the edges is not. Of all flows with these visits, the
+one of largest path entropy has the form F = copies * exp(a(tail) + b(head)). Finding a and b is the
+problem of scaling a matrix to given row and column sums, here for all pairs of neighbouring layers
+at once: a few alternating scalings (Sinkhorn), then Newton's method on a, with b eliminated.
 """
 
 from __future__ import annotations
@@ -19,102 +18,27 @@ from scipy.sparse.csgraph import connected_components
 
 from easee._utils.arrays import Floats, dot, run_starts, sum_at
 from easee.flow.linalg.laplacian import SingularError, StarMesh
-from easee.flow.network import Network
+from easee.flow.network import Mask, Network
+from easee.flow.newton import ConvexScaling, Point, ScalingResult, scaled_shares
 
 SINKHORN_STEPS = 6
-NEWTON_STEPS = 40
-PRECISION = 1e-13  # relative error of what leaves a node; rounding may stop a little short of it
-ACCEPTABLE = 1e-10
-FADING = 4  # steps in a row that an edge's flow must shrink by e before it is left out
-HOPELESS = 12  # steps after which an error above 1 in 1000 means that there is no such flow
+MAX_CHANGE = 3.0  # largest change of the logarithm of a flow in a step
+
+
+def max_entropy_flow(net: Network, tight: Mask, visits: Floats) -> ScalingResult:
+    """Find the flow of largest path entropy over the tight edges (m,) with positive visits (n,)."""
+    return scaled_shares(net, tight, lambda edges: _VisitScaling(net, edges, visits))
 
 
 @dataclass(frozen=True, eq=False)
-class Scaled:
-    """The outcome of a scaling.
+class _VisitPoint(Point):
+    """Parameters a of the tails, with the outflow (tails,) of their flow."""
 
-    Attributes:
-        shares: float (m,), how each node splits its mass; None if no flow over the given edges
-            has the given visits.
-        vanished: bool (m,), in that case the edges whose flow went to zero on the way.
-    """
-
-    shares: Floats | None
-    vanished: NDArray[np.bool_]
+    outflow: Floats
 
 
-def most_random(net: Network, tight: NDArray[np.bool_], visits: Floats) -> Scaled:
-    """Find the flow of largest path entropy with these visits.
-
-    Args:
-        net: the network.
-        tight: bool (m,), the edges that may carry flow.
-        visits: float (n,), what the flow has to bring to every node, all positive.
-    """
-    scaling = _Scaling(net, np.flatnonzero(tight), visits)
-    for _ in range(SINKHORN_STEPS):
-        scaling.alternate()
-    early = scaling.flow
-    error, best = scaling.error(), scaling.flow
-    fading = Fading(early)
-    for step in range(NEWTON_STEPS):
-        if error <= PRECISION or (step >= HOPELESS and error > 1e-3) or not scaling.improve():
-            break
-        before, error = error, scaling.error()
-        if before <= 2 * error and before < ACCEPTABLE:
-            error = before  # rounding has the last word
-            break
-        best = scaling.flow
-        gone = fading.watch(best, error / before)
-        if gone is not None:
-            again = _without(net, tight, scaling.edges[gone], visits)
-            if again is not None:
-                return again
-    if error > ACCEPTABLE:
-        vanished = np.zeros(len(net.tails), bool)
-        vanished[scaling.edges] = best < 1e-3 * early
-        return Scaled(None, vanished)
-    shares = np.zeros(len(net.tails))
-    shares[scaling.edges] = best / sum_at(scaling.tails, best, len(scaling.inner))[scaling.tails]
-    return Scaled(shares, shares < 0)
-
-
-def _without(
-    net: Network, tight: NDArray[np.bool_], fading: NDArray[np.intp], visits: Floats
-) -> Scaled | None:
-    """Scale again without some edges; None if that does not work."""
-    kept = tight.copy()
-    kept[fading] = False
-    for ends in (net.heads, net.tails):
-        if (np.bincount(ends[kept], minlength=net.n_nodes)[ends[tight]] == 0).any():
-            return None
-    again = most_random(net, kept, visits)
-    return again if again.shares is not None else None
-
-
-class Fading:
-    """Watches for edges that carry nothing at the optimum.
-
-    Newton's method takes them there by a factor e a step, no faster; without them it converges as
-    it should.
-    """
-
-    def __init__(self, flow: Floats) -> None:
-        self.flow = flow
-        self.steps = np.zeros(len(flow), int)
-
-    def watch(self, flow: Floats, progress: float) -> NDArray[np.bool_] | None:
-        """Look at the next flow; return the edges that have faded for some steps, if just now."""
-        by_e = np.abs(flow / self.flow - np.exp(-1.0)) < 0.05
-        self.flow = flow
-        self.steps = np.where(by_e, self.steps + 1, 0)
-        if self.steps.max(initial=0) == FADING and 0.3 < progress < 0.45:
-            return self.steps >= FADING
-        return None
-
-
-class _Scaling:
-    """A flow F = copies * exp(a(tail)) * visits(head) / (sum of that over the head's edges)."""
+class _VisitScaling(ConvexScaling[_VisitPoint]):
+    """A flow F = copies * exp(a(tail)), scaled at each head to the head's visits."""
 
     def __init__(self, net: Network, edges: NDArray[np.intp], visits: Floats) -> None:
         self.edges = edges[np.argsort(net.heads[edges], kind="stable")]
@@ -122,34 +46,35 @@ class _Scaling:
         self.starts = run_starts(heads)  # edges are sorted by head: each head has a run of them
         self.head = np.repeat(np.arange(self.starts.size), np.diff(self.starts, append=heads.size))
         self.supply = visits[heads[self.starts]]
-        self.inner, self.tails = np.unique(net.tails[self.edges], return_inverse=True)
-        self.demand = visits[self.inner]
+        sources, self.tails = np.unique(net.tails[self.edges], return_inverse=True)
+        self.demand = visits[sources]
         self.copies = net.copies[self.edges]
-        self.place(np.log(self.demand))
+        self.point = self.at(np.log(self.demand))
+        for _ in range(SINKHORN_STEPS):
+            ratio = self.demand / np.maximum(self.point.outflow, 1e-300)
+            self.point = self.at(self.point.parameters + np.log(ratio))
 
-    def place(self, a: Floats) -> None:
-        """Take new numbers for the tails and compute the flow."""
-        self.a = a
-        lifted = a[self.tails]
-        # exp of differences only: of a head's edges the largest a counts as 0.
-        top = np.maximum.reduceat(lifted, self.starts)
-        weight = self.copies * np.exp(lifted - top[self.head])
+    def at(self, a: Floats) -> _VisitPoint:
+        exponent = a[self.tails]
+        # Subtract the largest exponent of each head, so that exp cannot overflow.
+        top = np.maximum.reduceat(exponent, self.starts)
+        weight = self.copies * np.exp(exponent - top[self.head])
         total = np.add.reduceat(weight, self.starts)
-        self.flow = weight * (self.supply / total)[self.head]
-        self.outflow = sum_at(self.tails, self.flow, len(self.inner))
-        self.cost = dot(self.supply, np.log(total) + top) - dot(self.demand, a)
+        flow = weight * (self.supply / total)[self.head]
+        cost = dot(self.supply, np.log(total) + top) - dot(self.demand, a)
+        return _VisitPoint(a, flow, cost, sum_at(self.tails, flow, len(self.demand)))
+
+    @property
+    def flow(self) -> Floats:
+        return self.point.flow
 
     def error(self) -> float:
-        """Return the largest relative error of what leaves a node."""
-        return float(np.abs(self.outflow / self.demand - 1.0).max())
-
-    def alternate(self) -> None:
-        """Scale the tails once; `place` then scales the heads."""
-        self.place(self.a + np.log(self.demand / np.maximum(self.outflow, 1e-300)))
+        """Return the largest relative error of the outflow of a node."""
+        return float(np.abs(self.point.outflow / self.demand - 1.0).max())
 
     def improve(self) -> bool:
-        """Take a damped Newton step down the (convex) cost; tell whether that was possible."""
-        gradient = self.outflow - self.demand
+        """Take a damped Newton step that lowers the cost; return whether there was one."""
+        gradient = self.point.outflow - self.demand
         try:
             step = -self._solve(gradient)
         except SingularError:
@@ -157,47 +82,46 @@ class _Scaling:
         slope = dot(gradient, step)
         if not np.isfinite(slope):
             return False
-        a, cost = self.a, self.cost
-        length = min(1.0, 3.0 / max(1e-9, self._spread(step)))
-        for _ in range(30):
-            self.place(a + length * step)
-            # Below 1e-9 the cost itself has no digits left to compare.
-            if self.cost <= cost + 0.1 * length * slope + 1e-13 * abs(cost) or -slope < 1e-9:
-                return True
-            length /= 2
-        return False
+        length = min(1.0, MAX_CHANGE / max(1e-9, self._log_change(step)))
+        return self.descend(step, slope, length)
 
-    def _spread(self, step: Floats) -> float:
-        """Return how far a step goes apart over the edges into one head: all that F depends on."""
-        moved = step[self.tails]
-        mean = np.add.reduceat(self.flow * moved, self.starts) / self.supply
-        return float(np.abs(moved - mean[self.head]).max())
+    def _log_change(self, step: Floats) -> float:
+        """Return the largest change of a log-flow: how far the steps of a head's tails differ."""
+        change = step[self.tails]
+        mean = np.add.reduceat(self.flow * change, self.starts) / self.supply
+        return float(np.abs(change - mean[self.head]).max())
 
     @cached_property
-    def network(self) -> StarMesh:
-        """Return the network of tails and heads, conductors being the edges.
+    def _positions(self) -> NDArray[np.int64]:
+        """Row of each tail and head in the linear system; the largest one is the ground.
 
-        Adding a constant to a component changes nothing, so one tail of each is grounded. It takes
-        up what rounding left over, so it is the one with the largest mass.
+        Adding a constant to a in a connected component changes nothing, so one tail of each is
+        grounded. It absorbs the rounding errors, so it is the one with the largest mass.
         """
-        n, m = len(self.inner), len(self.starts)
-        heads = n + self.head
-        links = coo_array((np.ones(len(heads), np.int8), (self.tails, heads)), shape=(n + m, n + m))
+        n, m = len(self.demand), len(self.starts)
+        links = coo_array(
+            (np.ones(len(self.edges), np.int8), (self.tails, n + self.head)), shape=(n + m, n + m)
+        )
         _, labels = connected_components(links, directed=False)
         largest_first = np.argsort(-self.demand, kind="stable")
         _, first = np.unique(labels[largest_first], return_index=True)
         grounded = np.zeros(n + m, bool)
         grounded[largest_first[first]] = True
-        size = n + m - first.size
-        self.position: NDArray[np.int64] = np.where(grounded, size, np.cumsum(~grounded) - 1)
-        heads_only = np.flatnonzero(~grounded) >= n
-        return StarMesh(size, self.position[self.tails], self.position[heads], heads_only)
+        return np.where(grounded, n + m - first.size, np.cumsum(~grounded) - 1)
+
+    @cached_property
+    def _network(self) -> StarMesh:
+        """The network of tails and heads, with the edges as conductors."""
+        n, positions = len(self.demand), self._positions
+        size = int(positions.max())
+        is_head = np.arange(size) >= np.count_nonzero(positions[:n] < size)
+        return StarMesh(size, positions[self.tails], positions[n + self.head], is_head)
 
     def _solve(self, right: Floats) -> Floats:
-        """Return the change of the tails' numbers that changes what leaves them by `right`."""
-        n, size = len(self.inner), self.network.size
+        """Return the change of a that changes the outflow of the tails by `right`."""
+        size, rows = self._network.size, self._positions[: len(self.demand)]
         currents = np.zeros(size + 1)
-        currents[self.position[:n]] = right
-        potentials = self.network.factorise(self.flow)(currents[:size])
-        change: Floats = np.append(potentials, 0.0)[self.position[:n]]
+        currents[rows] = right
+        potentials = self._network.factorise(self.flow)(currents[:size])
+        change: Floats = np.append(potentials, 0.0)[rows]
         return change

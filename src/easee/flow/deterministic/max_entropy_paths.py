@@ -1,10 +1,10 @@
-"""The most random flow when only some visits are given: scaling along paths.
+"""The flow of largest path entropy when only some visits are given: scaling along paths.
 
-Nodes without weight (other layers than the weighted ones, nodes of no interest) may be visited at
-will. The flow of largest path entropy still has the form F = copies * exp(a(tail) + b(head)). At a
-node whose visits are given, a and b are what scales the flow out of it and into it; at any other,
-the flow through it is exp(a + b). Alternating sweeps down and up the layers come first (one is
-enough where only the last layer has weight), then Newton's method on all numbers at once.
+The visits of nodes without weight (in layers of weight 0, or not of interest) are free. The flow of
+largest path entropy still has the form F = copies * exp(a(tail) + b(head)). At a node with given
+visits, a and b scale the flow out of it and into it; at a free node, the flow through it is
+exp(a + b). Alternating sweeps down and up the layers come first (one is enough if only the last
+layer has weight), then Newton's method on all a and b at once.
 """
 
 from __future__ import annotations
@@ -18,139 +18,106 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
 from easee._utils.arrays import Floats, run_starts, sum_at
-from easee.flow.deterministic.max_entropy_flow import (
-    ACCEPTABLE,
-    HOPELESS,
-    PRECISION,
-    Fading,
-    Scaled,
-)
-from easee.flow.network import Network
+from easee.flow.network import Mask, Network
+from easee.flow.newton import PRECISION, ScalingResult, scaled_shares
+from easee.flow.objective import NodeEntropy
 
 SWEEPS = 12
-NEWTON_STEPS = 40
+MAX_CHANGE = 2.0  # largest change of the logarithm of a flow in a step
 
 
-def most_random_paths(net: Network, tight: NDArray[np.bool_], visits: Floats) -> Scaled:
-    """Find the flow of largest path entropy whose visits are as given where omega is positive.
+def max_entropy_paths(objective: NodeEntropy, tight: Mask, visits: Floats) -> ScalingResult:
+    """Find the flow of largest path entropy over the tight edges (m,) with some visits given.
 
-    Args:
-        net: the network.
-        tight: bool (m,), the edges that may carry flow. A node without weight may have none.
-        visits: float (n,); only entries with positive omega, and the root's, count.
+    Only the visits (n,) of the root and of the nodes that count in the objective are used. Other
+    nodes may have no tight edges.
     """
-    scaling = _PathScaling(net, np.flatnonzero(tight), visits)
-    for _ in range(SWEEPS):
-        scaling.sweep()
-        if scaling.error() <= PRECISION:
-            break
-    error, best = scaling.error(), scaling.shares()
-    fading = Fading(scaling.flow)
-    for step in range(NEWTON_STEPS):
-        hopeless = step >= HOPELESS and error > 1e-3
-        if error <= PRECISION or hopeless or not scaling.improve():
-            break
-        scaling.sweep()
-        before, error = error, scaling.error()
-        if before <= 2 * error and before < ACCEPTABLE:
-            error = before
-            break
-        best = scaling.shares()
-        gone = fading.watch(scaling.flow, error / before)
-        if gone is not None and _still_whole(net, tight, scaling.edges[gone]):
-            kept = tight.copy()
-            kept[scaling.edges[gone]] = False
-            again = most_random_paths(net, kept, visits)
-            if again.shares is not None:
-                return again
-    nothing = np.zeros(len(net.tails), bool)
-    return Scaled(best if error <= ACCEPTABLE else None, nothing)
-
-
-def _still_whole(net: Network, tight: NDArray[np.bool_], without: NDArray[np.intp]) -> bool:
-    """Tell whether every node that had edges in and out still has some."""
-    kept = tight.copy()
-    kept[without] = False
-    return all(
-        np.bincount(ends[kept], minlength=net.n_nodes)[ends[tight]].all()
-        for ends in (net.heads, net.tails)
-    )
+    fixed = objective.counts.copy()
+    fixed[0] = True
+    net = objective.network
+    return scaled_shares(net, tight, lambda edges: _PathScaling(net, edges, fixed, visits))
 
 
 class _PathScaling:
-    def __init__(self, net: Network, edges: NDArray[np.intp], visits: Floats) -> None:
+    """A flow F = copies * exp(a(tail) + b(head)) with given visits at the `fixed` nodes (n,)."""
+
+    def __init__(self, net: Network, edges: NDArray[np.intp], fixed: Mask, visits: Floats) -> None:
         self.net = net
         self.edges = edges
         self.tails, self.heads = net.tails[edges], net.heads[edges]
         self.log_copies = np.log(net.copies[edges])
-        self.given = net.omega > 0
-        self.given[0] = True
+        self.fixed = fixed
         self.inner = np.zeros(net.n_nodes, bool)
         self.inner[self.tails] = True
         self.reached = np.zeros(net.n_nodes, bool)
         self.reached[self.heads] = True
-        self.log_visits = np.log(np.where(self.given, visits, 1.0))
+        self.log_visits = np.log(np.where(fixed, visits, 1.0))
         self.a = np.zeros(net.n_nodes)
         self.b = np.zeros(net.n_nodes)
+        self.flow = net.copies[edges]
         self.out_of = _by_layer(self.tails, net.layers)
         self.into = _by_layer(self.heads, net.layers)
+        for _ in range(SWEEPS):
+            self._sweep()
+            if self.error() <= PRECISION:
+                break
 
-    def sweep(self) -> None:
-        """Set every b from the ends up, then every a from the root down."""
+    def _sweep(self) -> None:
+        """Update every b from the ends up, then every a from the root down."""
         depth = len(self.net.layers) - 1
         for t in reversed(range(1, depth)):
             nodes, ahead = self._log_sum(self.out_of[t], self.tails, self.b, self.heads)
-            free = ~self.given[nodes]
+            free = ~self.fixed[nodes]
             self.b[nodes[free]] = ahead[free]
             nodes, behind = self._log_sum(self.into[t], self.heads, self.a, self.tails)
-            given = self.given[nodes]
-            self.b[nodes[given]] = (self.log_visits[nodes] - behind)[given]
+            fixed = self.fixed[nodes]
+            self.b[nodes[fixed]] = (self.log_visits[nodes] - behind)[fixed]
         for t in range(depth):
             nodes, behind = self._log_sum(self.into[t], self.heads, self.a, self.tails)
-            free = ~self.given[nodes]
+            free = ~self.fixed[nodes]
             self.a[nodes[free]] = behind[free]
             nodes, ahead = self._log_sum(self.out_of[t], self.tails, self.b, self.heads)
-            given = self.given[nodes]
-            self.a[nodes[given]] = (self.log_visits[nodes] - ahead)[given]
+            fixed = self.fixed[nodes]
+            self.a[nodes[fixed]] = (self.log_visits[nodes] - ahead)[fixed]
+        self.flow = np.exp(self.log_copies + self.a[self.tails] + self.b[self.heads])
 
     def _log_sum(
         self, edges: NDArray[np.intp], ends: NDArray[np.int32], x: Floats, others: NDArray[np.int32]
     ) -> tuple[NDArray[np.int32], Floats]:
-        """For each node among `ends`, log of the sum over its edges of copies * exp(x(other))."""
+        """Return the nodes at these ends of edges, and log of the sum of copies * exp(x(other))."""
         if not edges.size:
             return ends[:0], x[:0]
-        begins = run_starts(ends[edges])
+        starts = run_starts(ends[edges])
         terms = self.log_copies[edges] + x[others[edges]]
-        return ends[edges[begins]], np.logaddexp.reduceat(terms, begins)
-
-    @property
-    def flow(self) -> Floats:
-        return np.exp(self.log_copies + self.a[self.tails] + self.b[self.heads])
+        return ends[edges[starts]], np.logaddexp.reduceat(terms, starts)
 
     def error(self) -> float:
-        """Return the largest relative error of a visit; what leaves a node is right by `sweep`."""
+        """Return the largest relative error of the inflow of a node; a sweep fixes the outflow."""
         arriving = sum_at(self.heads, self.flow, self.net.n_nodes)
-        wanted = self.given & self.reached
+        wanted = self.fixed & self.reached
         return float(np.abs(arriving[wanted] * np.exp(-self.log_visits[wanted]) - 1.0).max())
 
-    def shares(self) -> Floats:
-        """Return how each node splits its mass, (m,); none at nodes that are never visited."""
-        flow = self.flow
-        leaving = sum_at(self.tails, flow, self.net.n_nodes)
-        shares = np.zeros(len(self.net.tails))
-        shares[self.edges] = flow / leaving[self.tails]
-        return shares
-
     def improve(self) -> bool:
-        """Take a damped Newton step on the flow's balance at both sides of every node."""
-        n = self.net.n_nodes
-        flow = self.flow
+        """Take a damped Newton step on the balance at both sides of every node, then sweep."""
+        step = self._newton_step()
+        if step is None or not np.isfinite(step).all():
+            return False
+        da, db = np.split(step, 2)
+        length = min(1.0, MAX_CHANGE / max(1e-9, np.abs(da[self.tails] + db[self.heads]).max()))
+        self.a += length * da
+        self.b += length * db
+        self._sweep()
+        return True
+
+    def _newton_step(self) -> Floats | None:
+        """Return the changes of a and then of b, float (2n,); None if the system is singular."""
+        n, flow = self.net.n_nodes, self.flow
         leaving = sum_at(self.tails, flow, n)
         arriving = sum_at(self.heads, flow, n)
-        through = np.exp(np.where(self.given, self.log_visits, self.a + self.b))
-        free = np.where(self.given, 0.0, through)
+        through = np.exp(np.where(self.fixed, self.log_visits, self.a + self.b))
+        free = np.where(self.fixed, 0.0, through)
         nodes = np.arange(n)
-        # Unknowns and equations: a(v) with what leaves v, then b(v) with what arrives at v.
+        # Equations (and unknowns): the outflow of v (with a(v)), then the inflow of v (with b(v)).
         blocks: list[tuple[NDArray[Any], NDArray[Any], Floats]] = [
             (self.tails, self.heads + n, flow),
             (self.heads + n, self.tails, flow),
@@ -160,52 +127,44 @@ class _PathScaling:
             (nodes + n, nodes, -free),
         ]
         rows, columns, values = (np.concatenate(part) for part in zip(*blocks, strict=True))
-        matrix = coo_array((values, (rows, columns)), shape=(2 * n, 2 * n))
+        matrix = coo_array((values, (rows, columns)), shape=(2 * n, 2 * n)).tocsr()
         right = np.concatenate([through - leaving, through - arriving])
-        keep = self._unknown()
-        try:
-            solved = splu(csc_array(matrix.tocsr()[keep][:, keep]), permc_spec="COLAMD").solve(
-                right[keep]
-            )
-        except RuntimeError:
-            return False
+        unknown = self._unknowns()
         step = np.zeros(2 * n)
-        step[keep] = solved
-        if not np.isfinite(step).all():
-            return False
-        da, db = step[:n], step[n:]
-        length = min(1.0, 2.0 / max(1e-9, np.abs(da[self.tails] + db[self.heads]).max()))
-        self.a += length * da
-        self.b += length * db
-        return True
+        try:
+            factor = splu(csc_array(matrix[unknown][:, unknown]), permc_spec="COLAMD")
+            step[unknown] = factor.solve(right[unknown])
+        except RuntimeError:
+            return None
+        return step
 
-    def _unknown(self) -> NDArray[np.intp]:
-        """Which of the numbers a and b are to be found.
+    def _unknowns(self) -> NDArray[np.intp]:
+        """Return the indices of the unknown a, and of the unknown b (plus n).
 
-        b is 0 at a free end. In a component without one, a constant may move from a to b: there
-        one a stays where it is, that of the node with the largest mass.
+        b is 0 at a free end. In a component without a free end, a constant may be moved from a to
+        b, so one a stays unchanged: that of the node with the largest mass.
         """
         n = self.net.n_nodes
-        has_b = self.reached & (self.given | self.inner)
-        through = np.flatnonzero(~self.given & self.reached & self.inner)
-        one = np.concatenate([self.tails, through])
-        two = np.concatenate([self.heads + n, through + n])
-        links = coo_array((np.ones(one.size, np.int8), (one, two)), shape=(2 * n, 2 * n))
+        has_b = self.reached & (self.fixed | self.inner)
+        through = np.flatnonzero(~self.fixed & self.reached & self.inner)
+        first = np.concatenate([self.tails, through])
+        second = np.concatenate([self.heads + n, through + n])
+        links = coo_array((np.ones(first.size, np.int8), (first, second)), shape=(2 * n, 2 * n))
         count, labels = connected_components(links, directed=False)
         anchored = np.zeros(count, bool)
         anchored[labels[n:][self.reached & ~has_b]] = True
         has_a = self.inner.copy()
-        mass = np.where(self.inner & self.given, self.log_visits, -np.inf)
+        mass = np.where(self.inner & self.fixed, self.log_visits, -np.inf)
         order = np.argsort(-mass, kind="stable")
         order = order[self.inner[order]]
-        _, first = np.unique(labels[order], return_index=True)
-        chosen = order[first]
+        _, largest = np.unique(labels[order], return_index=True)
+        chosen = order[largest]
         has_a[chosen[~anchored[labels[chosen]]]] = False
         return np.flatnonzero(np.concatenate([has_a, has_b]))
 
 
 def _by_layer(ends: NDArray[np.int32], layers: NDArray[np.int64]) -> list[NDArray[np.intp]]:
-    """Return for each layer its edges, sorted by the node at this end."""
+    """Return the edges of each layer, sorted by the node at this end."""
     order = np.argsort(ends, kind="stable")
     cuts = np.searchsorted(ends[order], layers)
     return [order[i:j] for i, j in zip(cuts[:-1], cuts[1:], strict=True)]

@@ -1,14 +1,13 @@
-"""The optimal visits, once it is known which edges carry flow.
+"""The optimal visits, given the edges that carry flow.
 
-At the optimum every edge that carries flow is *tight*: the worth U of what lies ahead of its tail
-equals the worth L of arriving at its head. Tight edges therefore tie potentials together, and all
-that remains is one unknown for each group of tied ones, with the visits
+At the optimum every edge that carries flow is *tight*: the value U of continuing from its tail
+equals the value L of arriving at its head. Tight edges therefore join potentials into groups, with
+one unknown for each group, the visits
 
-    p(v) = exp((U(v) - L(v)) / omega(v) - 1)
+    p(v) = exp((U(v) - L(v)) / omega(v) - 1),
 
-and mass conservation in every group. That is an unconstrained, smooth, convex problem: Newton's
-method solves it to machine precision in a few steps, where an interior-point method, which never
-quite decides whether an edge is used, runs out of digits.
+and conservation of mass in every group. This is an unconstrained, smooth, convex problem, which
+Newton's method solves to machine precision in a few steps.
 """
 
 from __future__ import annotations
@@ -22,132 +21,135 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from easee._utils.arrays import Floats, sum_at
-from easee.flow.certificate import marginal
 from easee.flow.linalg.laplacian import Laplacian, SingularError
-from easee.flow.network import Network
+from easee.flow.network import Mask, Network
+from easee.flow.objective import NodeEntropy
 
 Ids = NDArray[np.int64]
 
-MOST_STEPS = 40
-# Between heavy layers a light one would like to have some visits once in e^100000 paths, which is
-# no number. As many as are one cost nothing: nobody would rather take a path through there.
+MAX_STEPS = 40
+# Clip log-visits: between heavy layers the optimum underflows, and clipping does not change which
+# paths are optimal.
 LOG_VISITS = (-460.0, 100.0)
-NOTHING = -50.0  # the logarithm of visits that do not matter
-PRECISION = 1e-14  # of the mass in a group, relative to what flows through it
-ACCEPTABLE = 1e-3  # where rounding stops Newton's method short of that; the gap will tell
+NEGLIGIBLE = -50.0  # smaller log-visits do not limit the length of a step
+PRECISION = 1e-14  # of the mass in a group, relative to the mass that flows through it
+ACCEPTABLE = 1e-3  # largest error if rounding stops Newton's method; the duality gap decides later
 
 
 @dataclass(frozen=True, eq=False)
-class Tied:
-    """What follows from knowing the tight edges.
-
-    Attributes:
-        visits: float (n,), zero (meaning: not determined) where omega is 0.
-        arrival: float (n,), L.
-        value: float (n,), U.
-    """
+class Potentials:
+    """The optimal visits (n,) for given tight edges, 0 where omega is 0, and U (n,)."""
 
     visits: Floats
-    arrival: Floats
     value: Floats
 
 
-def conserves(net: Network, visits: Floats) -> bool:
-    """Tell whether visits conserve mass in every group when all edges are tight."""
-    nodes = np.flatnonzero(net.omega > 0)
-    system = _Groups(net, np.ones(len(net.tails), bool), nodes)
-    mass = visits[nodes]
-    return system.error(system.divergence(mass) - system.supply, mass) <= PRECISION
+def uniform_visits(net: Network) -> Floats:
+    """Return visits (n,) that are uniform in every layer; mass stays at dead ends."""
+    visits = np.ones(net.n_nodes)
+    mass = 1.0
+    for start, stop in zip(net.layers[1:-1], net.layers[2:], strict=True):
+        layer = slice(start, stop)
+        visits[layer] = mass * net.sizes[layer] / net.sizes[layer].sum()
+        mass = float(visits[layer][net.inner[layer]].sum())
+    return visits
 
 
-def tie(net: Network, tight: NDArray[np.bool_], guess: Floats) -> Tied | None:
-    """Return the visits that are optimal if just the `tight` edges may carry flow.
+def conserves_mass(objective: NodeEntropy, visits: Floats) -> bool:
+    """Return whether visits conserve mass in every group when all edges are tight."""
+    groups = _Groups(objective, np.ones(len(objective.network.tails), bool))
+    mass = visits[groups.nodes]
+    return groups.error(groups.divergence(mass) - groups.supply, mass) <= PRECISION
 
-    They satisfy conservation in every group of tied potentials; whether a non-negative flow has
-    these visits is for `scaling` to find out.
 
-    Args:
-        net: the network.
-        tight: bool (m,). Every node with weight needs a tight edge into it, and if it is not an
-            end one out of it.
-        guess: float (n,), visits to start from, positive where omega is.
+def solve_potentials(objective: NodeEntropy, tight: Mask, guess: Floats) -> Potentials | None:
+    """Return the optimal visits if just the `tight` edges (m,) may carry flow, of any sign.
 
-    Returns:
-        None if Newton's method fails.
+    Every node that counts needs a tight edge into it and, if it is not an end, one out of it. The
+    `guess` (n,) of the visits must be positive there. Returns None if Newton's method fails.
     """
-    nodes = np.flatnonzero(net.omega > 0)
-    system = _Groups(net, tight, nodes)
-    omega, sizes = net.omega[nodes], net.sizes[nodes]
+    n = objective.network.n_nodes
+    groups = _Groups(objective, tight)
+    nodes, omega = groups.nodes, objective.omega[groups.nodes]
     mass = guess[nodes]
     try:
         # The potentials that fit the guess best, by least squares.
-        fit = marginal(net, guess)[nodes] * mass / omega
-        start = system.solve(mass / omega, system.divergence(fit))
-        potential, mass, error = _conserving(system, omega, sizes, start)
+        fit = objective.gradient(guess)[nodes] * mass / omega
+        start = groups.solve(mass / omega, groups.divergence(fit))
+        sizes = objective.network.sizes[nodes]
+        potential, mass, error = _conserve_in_groups(groups, omega, sizes, start)
     except SingularError:
         return None
     if not error <= ACCEPTABLE:
         return None
-    visits = np.zeros(net.n_nodes)
+    visits = np.zeros(n)
     visits[nodes] = mass
     visits[0] = 1.0
-    if nodes.size == net.n_nodes - 1:
-        _conserve(net, system, visits)
-    items = np.append(potential, 0.0)[system.labels]
-    return Tied(visits, items[: net.n_nodes], items[net.n_nodes : 2 * net.n_nodes])
+    if objective.all_count:
+        _balance_layers(objective.network, groups, visits)
+    return Potentials(visits, np.append(potential, 0.0)[groups.labels[n : 2 * n]])
 
 
-def _conserving(
-    system: _Groups, omega: Floats, sizes: Floats, potential: Floats
+def _conserve_in_groups(
+    groups: _Groups, omega: Floats, sizes: Floats, potential: Floats
 ) -> tuple[Floats, Floats, float]:
-    """Return potentials and visits that conserve mass, by Newton's method, and how well they do.
+    """Return potentials and visits that conserve mass, by Newton's method, and their error.
 
-    Where omega is small, visits have more digits than the potentials that they follow from: they
-    are kept as logarithms of their own, and changed by differences alone.
+    Where omega is small, visits are more precise than the potentials that they follow from, so
+    their logarithms are kept and updated separately.
     """
-    density = -system.drop(potential) / omega - 1.0
+    log_density = -groups.drop(potential) / omega - 1.0
     error = np.inf
-    for _ in range(MOST_STEPS):
-        mass = sizes * np.exp(np.clip(density, *LOG_VISITS))
-        excess = system.divergence(mass) - system.supply
-        before, error = error, system.error(excess, mass)
-        if error <= PRECISION or (before < ACCEPTABLE and before <= 2 * error):
+    for _ in range(MAX_STEPS):
+        mass = sizes * np.exp(np.clip(log_density, *LOG_VISITS))
+        excess = groups.divergence(mass) - groups.supply
+        previous, error = error, groups.error(excess, mass)
+        if error <= PRECISION or (previous < ACCEPTABLE and previous <= 2 * error):
             break
-        step = system.solve(mass / omega, excess)
-        change = system.drop(step) / omega
-        # exp is far from linear: no visit that matters may change by more than a factor e^2.
-        seen = np.maximum(density, NOTHING) - np.maximum(density - change, NOTHING)
-        length = min(1.0, 2.0 / np.abs(seen).max())
+        step = groups.solve(mass / omega, excess)
+        change = groups.drop(step) / omega
+        # exp is far from linear: no relevant visit may change by more than a factor e^2.
+        relevant = np.maximum(log_density, NEGLIGIBLE) - np.maximum(
+            log_density - change, NEGLIGIBLE
+        )
+        length = min(1.0, 2.0 / np.abs(relevant).max())
         potential = potential + length * step
-        density = density - length * change
+        log_density = log_density - length * change
     return potential, mass, error
 
 
-def _conserve(net: Network, system: _Groups, visits: Floats) -> None:
-    """Make what arrives in each group exactly what goes on, layer by layer."""
-    arrival, value = system.labels[: net.n_nodes], system.labels[net.n_nodes : 2 * net.n_nodes]
-    for stage in net.walk:
-        groups = arrival[stage.ahead]
-        come = sum_at(value[stage.nodes], visits[stage.nodes], system.count + 1)
-        go = sum_at(groups, visits[stage.ahead], system.count + 1)
-        visits[stage.ahead] *= come[groups] / go[groups]
+def _balance_layers(net: Network, groups: _Groups, visits: Floats) -> None:
+    """Scale visits in place, layer by layer, to conserve mass in each group to the last digit."""
+    arrival, value = groups.labels[: net.n_nodes], groups.labels[net.n_nodes : 2 * net.n_nodes]
+    for stage in net.stages:
+        labels = arrival[stage.targets]
+        offered = sum_at(value[stage.sources], visits[stage.sources], groups.count + 1)
+        taken = sum_at(labels, visits[stage.targets], groups.count + 1)
+        visits[stage.targets] *= offered[labels] / taken[labels]
 
 
 class _Groups:
-    """Potentials tied together: mass conservation in every group and its linearisation.
+    """Groups of equal potentials: conservation of mass in every group and its linearisation.
 
-    The last group is the ground, the potential 0 ahead of every end.
+    The last group is the ground, the potential 0 of continuing from an end.
+
+    Attributes:
+        nodes: int, the nodes that count.
+        labels: int (2n + 1,), the group of L of every node, of U of every node, and the ground.
+        count: number of groups without the ground.
+        arrival, value: int, the groups of L and U of the nodes that count.
+        supply: float (count,), mass that enters each group from outside.
     """
 
-    def __init__(self, net: Network, tight: NDArray[np.bool_], nodes: Ids) -> None:
-        count, labels = _join(net, tight)
-        self.labels = labels
-        self.count = count  # without the ground
-        self.arrival = labels[nodes]
-        self.value = labels[nodes + net.n_nodes]
-        self.supply = np.zeros(count)
-        root = labels[net.n_nodes]
-        if root < count:
+    def __init__(self, objective: NodeEntropy, tight: Mask) -> None:
+        n = objective.network.n_nodes
+        self.nodes = np.flatnonzero(objective.counts)
+        self.count, self.labels = _join(objective, tight)
+        self.arrival = self.labels[self.nodes]
+        self.value = self.labels[self.nodes + n]
+        self.supply = np.zeros(self.count)
+        root = self.labels[n]
+        if root < self.count:
             self.supply[root] = 1.0
 
     def drop(self, potential: Floats) -> Floats:
@@ -157,53 +159,54 @@ class _Groups:
         return drop
 
     def divergence(self, mass: Floats) -> Floats:
-        """Return what arrives in each group less what goes on from it."""
+        """Return the inflow of each group minus its outflow."""
         into = sum_at(self.arrival, mass, self.count + 1)
         onward = sum_at(self.value, mass, self.count + 1)
         return (into - onward)[: self.count]
 
     def error(self, excess: Floats, mass: Floats) -> float:
-        """Return the largest excess relative to the mass that flows through its group, if any."""
+        """Return the largest excess relative to the mass that flows through its group."""
         through = sum_at(self.arrival, mass, self.count + 1)[: self.count]
         relative = np.abs(excess) / np.maximum(through, 1e-100)
         return float(np.max(relative, initial=0.0))
 
     @cached_property
-    def laplacian(self) -> Laplacian:
-        """The network whose conductors are the nodes that count."""
-        # Groups that no weight depends on may have any potential: a conductor makes it 0.
+    def _isolated(self) -> Ids:
+        """Groups that no node that counts depends on. Their potentials are set to 0."""
         linked = np.zeros(self.count + 1, bool)
         apart = self.arrival != self.value
         linked[self.arrival[apart]] = linked[self.value[apart]] = True
-        self.lone = np.flatnonzero(~linked[: self.count])
+        return np.flatnonzero(~linked[: self.count])
+
+    @cached_property
+    def _laplacian(self) -> Laplacian:
+        ground = np.full(self._isolated.size, self.count)
         return Laplacian(
             self.count,
-            np.concatenate([self.arrival, self.lone]),
-            np.concatenate([self.value, np.full(self.lone.size, self.count)]),
+            np.concatenate([self.arrival, self._isolated]),
+            np.concatenate([self.value, ground]),
         )
 
     def solve(self, conductance: Floats, right: Floats) -> Floats:
-        """Solve the network whose conductors are the nodes that count."""
-        laplacian = self.laplacian
-        ones = np.ones(self.lone.size)
-        return laplacian.factorise(np.concatenate([conductance, ones]))(right)
+        """Solve the electrical network whose conductors are the nodes that count."""
+        ones = np.ones(self._isolated.size)
+        return self._laplacian.factorise(np.concatenate([conductance, ones]))(right)
 
 
-def _join(net: Network, tight: NDArray[np.bool_]) -> tuple[int, Ids]:
-    """Join U(tail) and L(head) of tight edges, U(v) and L(v) where v has no weight of its own.
+def _join(objective: NodeEntropy, tight: Mask) -> tuple[int, Ids]:
+    """Join U(tail) and L(head) of tight edges, and U(v) and L(v) where v does not count.
 
     Returns:
         The number of groups without the ground, which is the last one; and the group of every
-        item: L(v) is item v, U(v) is item n + v.
+        item: L(v) is item v, U(v) is item n + v, the ground is item 2n.
     """
+    net = objective.network
     n = net.n_nodes
-    inner = np.zeros(n, bool)
-    inner[net.tails] = True
-    ends = np.flatnonzero(~inner)
-    free = np.flatnonzero(net.omega == 0)  # with the root, whose L nobody asks for
-    one = np.concatenate([net.tails[tight] + n, ends + n, free])
-    two = np.concatenate([net.heads[tight], np.full(ends.size, 2 * n), free + n])
-    links = coo_array((np.ones(one.size, np.int8), (one, two)), shape=(2 * n + 1, 2 * n + 1))
+    ends = np.flatnonzero(~net.inner)
+    free = np.flatnonzero(~objective.counts)  # with the root, whose L is unused
+    first = np.concatenate([net.tails[tight] + n, ends + n, free])
+    second = np.concatenate([net.heads[tight], np.full(ends.size, 2 * n), free + n])
+    links = coo_array((np.ones(first.size, np.int8), (first, second)), shape=(2 * n + 1, 2 * n + 1))
     count, labels = connected_components(links, directed=False)
     ground, last = labels[2 * n], count - 1
     labels = np.where(labels == ground, last, np.where(labels == last, ground, labels))

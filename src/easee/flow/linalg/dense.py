@@ -1,10 +1,9 @@
-"""Dense linear algebra that does not wait for other threads.
+"""Dense linear algebra in a single thread.
 
-BLAS shares all but the smallest products among threads. While other programs keep the cores busy,
-each such call waits for its threads to have their turn, ten milliseconds and more, and LAPACK makes
-many of them: factorising 330 rows took 0.8 s on a busy machine and takes 6 ms this way. Products of
-small tiles stay in one thread; on an idle machine that costs a factor of two. The largest products
-are left to BLAS.
+BLAS divides all but the smallest products among threads. On a busy machine each such call waits
+ten milliseconds or more for its threads to be scheduled, and LAPACK makes many of them:
+factorising 330 rows took 0.8 s, and takes 6 ms this way. Products of small tiles stay in one
+thread, at the cost of a factor of two on an idle machine. The largest products are left to BLAS.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ from scipy.linalg.lapack import dpotrf, dtrtri
 from easee._utils.arrays import Floats
 from easee.flow.linalg.laplacian import SingularError
 
-SIDE = 64  # OpenBLAS takes a second thread for more than 64^3 multiplications
-LARGE = 2000**3  # from here on the work takes longer than the waiting
+SIDE = 64  # OpenBLAS uses several threads for more than 64^3 multiplications
+LARGE = 2000**3  # products with more multiplications take longer than the scheduling of threads
 
 
 def product(a: Floats, b: Floats) -> Floats:
-    """Return a @ b, tile by tile; tiles of zeros cost nothing.
+    """Return a @ b, computed by tiles; tiles of zeros are skipped.
 
     >>> product(np.ones((70, 80)), np.ones((80, 90))).sum()
     np.float64(504000.0)
@@ -41,7 +40,7 @@ def product(a: Floats, b: Floats) -> Floats:
 
 
 def gram(a: Floats) -> Floats:
-    """Return a.T @ a; half of it is the mirror image of the other.
+    """Return a.T @ a, of which only one half is computed.
 
     >>> gram(np.array([[1.0, 2.0]]))
     array([[1., 2.],
@@ -74,7 +73,7 @@ def apply(matrix: Floats, x: Floats) -> Floats:
 
 
 def inverse_root(matrix: Floats) -> Floats:
-    """Return the inverse of the lower Cholesky factor of a matrix, by halves.
+    """Return the inverse of the lower Cholesky factor of a matrix, computed by halves.
 
     >>> inverse_root(np.array([[4.0, 2.0], [2.0, 2.0]]))
     array([[ 0.5,  0. ],

@@ -1,9 +1,9 @@
-"""Weighted graph Laplacians: the one kind of linear system in the optimiser.
+"""Weighted graph Laplacians: the linear systems of the deterministic problem.
 
-All of its Newton steps are electrical networks: unknown potentials, conductances between them, and
-a ground. Such a matrix is symmetric and positive definite if every node is connected to the ground.
-What depends on the network's shape alone (where entries go, the order of elimination) is worked out
-once; each factorisation then only fills in numbers.
+Its Newton steps are electrical networks: unknown potentials, conductances between them, and a
+ground. Such a matrix is symmetric, and positive definite if every node is connected to the ground.
+What depends on the network's shape alone (positions of entries, order of elimination) is computed
+once; each factorisation then only fills in the values.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Ids = NDArray[np.int64]
 Solve = Callable[[Floats], Floats]
 
 BAND = 24  # up to this bandwidth a banded factorisation beats a general sparse one
-FEW = 6  # eliminating a node with more neighbours would join too many
+MAX_NEIGHBOURS = 6  # eliminating a node with more neighbours would cause too much fill-in
 
 
 class SingularError(ArithmeticError):
@@ -36,25 +36,26 @@ class SingularError(ArithmeticError):
 class Laplacian:
     """The Laplacian of a network with a fixed shape.
 
+    Narrow networks use a banded Cholesky factorisation (LAPACK), all others SuperLU.
+
     Args:
         size: number of nodes with an unknown potential; node `size` is the ground.
-        one, two: int (m,), the ends of each conductor. Conductors from a node to itself do nothing.
+        first, second: int (m,), the ends of each conductor. Conductors from a node to itself are
+            ignored.
 
     >>> chain = Laplacian(2, np.array([0, 1]), np.array([1, 2]))  # 0 - 1 - ground
     >>> chain.factorise(np.array([1.0, 0.5]))(np.array([1.0, 0.0]))
     array([3., 2.])
     """
 
-    def __init__(self, size: int, one: NDArray[Any], two: NDArray[Any]) -> None:
+    def __init__(self, size: int, first: NDArray[Any], second: NDArray[Any]) -> None:
         self.size = size
-        self.one, self.two = one.astype(np.int64), two.astype(np.int64)
-        self.inside = np.flatnonzero((one < size) & (two < size) & (one != two))
-        self.order = np.arange(size)
-        self.sparse_slots: NDArray[np.int64] | None = None
-        width = self._narrow()
-        self.banded = width <= BAND
-        if self.banded:
-            self._prepare_band(width)
+        self.first, self.second = first.astype(np.int64), second.astype(np.int64)
+        self.inside = np.flatnonzero((first < size) & (second < size) & (first != second))
+        i, j = self.first[self.inside], self.second[self.inside]
+        order = _narrow_order(size, i, j)
+        self.band = None if order is None else _Band(order, i, j)
+        self.pattern: _SparsePattern | None = None  # of later factorisations, without a band
 
     def factorise(self, conductance: Floats) -> Solve:
         """Factorise for given conductances, float (m,), non-negative.
@@ -66,103 +67,103 @@ class Laplacian:
             SingularError: some node is not connected to the ground.
         """
         with timed("factor"):
-            if self.banded:
-                return self._factorise_band(conductance)
-            return self._factorise_sparse(conductance)
-
-    def _narrow(self) -> int:
-        """Order the nodes so that neighbours are close, and return how close."""
-        i, j = self.one[self.inside], self.two[self.inside]
-        width = int(np.abs(i - j).max(initial=0))
-        if width > BAND:  # otherwise they are close as they are
-            links = csr_array((np.ones(i.size, np.int8), (i, j)), shape=(self.size, self.size))
-            both = csr_array(links + links.T)
-            self.order = reverse_cuthill_mckee(both, symmetric_mode=True).astype(np.int64)
-            i, j = self._places()
-            width = int(np.abs(i - j).max())
-        return width
-
-    def _places(self) -> tuple[Ids, Ids]:
-        """Return where the ends of the conductors between unknown nodes come in the order."""
-        place = np.empty_like(self.order)
-        place[self.order] = np.arange(self.size)
-        return place[self.one[self.inside]], place[self.two[self.inside]]
+            off_diagonal, diagonal = -conductance[self.inside], self._diagonal(conductance)
+            if self.band is not None:
+                return self.band.factorise(off_diagonal, diagonal)
+            if self.pattern is not None:
+                return self.pattern.factorise(off_diagonal, diagonal)
+            # The first factorisation finds an order of minimum degree, which is kept.
+            i, j = self.first[self.inside], self.second[self.inside]
+            natural = _SparsePattern(np.arange(self.size), i, j)
+            factor = _superlu(natural.matrix(off_diagonal, diagonal), "MMD_AT_PLUS_A")
+            self.pattern = _SparsePattern(np.argsort(factor.perm_c).astype(np.int64), i, j)
+            solve: Solve = factor.solve
+            return solve
 
     def _diagonal(self, conductance: Floats) -> Floats:
-        apart = np.where(self.one != self.two, conductance, 0.0)
-        at_one = sum_at(self.one, apart, self.size + 1)
-        return (at_one + sum_at(self.two, apart, self.size + 1))[self.order]
+        between = np.where(self.first != self.second, conductance, 0.0)
+        at_first = sum_at(self.first, between, self.size + 1)
+        return (at_first + sum_at(self.second, between, self.size + 1))[: self.size]
 
-    def _reordered(self, solve: Solve) -> Solve:
-        order = self.order
 
-        def solved(right: Floats) -> Floats:
-            solution = np.empty(order.size)
-            solution[order] = solve(right[order])
-            return solution
+def _narrow_order(size: int, i: Ids, j: Ids) -> Ids | None:
+    """Return an order of the nodes in which neighbours are at most BAND apart, if one is found."""
+    if np.abs(i - j).max(initial=0) <= BAND:
+        return np.arange(size)
+    links = csr_array((np.ones(i.size, np.int8), (i, j)), shape=(size, size))
+    symmetric = csr_array(links + links.T)
+    order = reverse_cuthill_mckee(symmetric, symmetric_mode=True).astype(np.int64)
+    rank = np.argsort(order)
+    return order if np.abs(rank[i] - rank[j]).max() <= BAND else None
 
-        return solved
 
-    # --- narrow bands: LAPACK ---------------------------------------------------------------
+def _reordered(order: Ids, solve: Solve) -> Solve:
+    """Return the solution of a system in its original order, given that in another one."""
 
-    def _prepare_band(self, width: int) -> None:
-        i, j = self._places()
-        # Lower form, stored by columns: entry (r, c) with r >= c is at c * rows + (r - c).
-        self.rows = width + 1
-        self.slots = np.minimum(i, j) * self.rows + np.abs(i - j)
+    def solve_original(right: Floats) -> Floats:
+        solution = np.empty(order.size)
+        solution[order] = solve(right[order])
+        return solution
 
-    def _factorise_band(self, conductance: Floats) -> Solve:
-        band = sum_at(self.slots, -conductance[self.inside], self.size * self.rows)
-        band = band.reshape(self.size, self.rows)
-        band[:, 0] += self._diagonal(conductance)
-        if not self.size:
+    return solve_original
+
+
+class _Band:
+    """Positions of the entries (i, j) of a symmetric band matrix, in LAPACK's lower form."""
+
+    def __init__(self, order: Ids, i: Ids, j: Ids) -> None:
+        rank = np.argsort(order)
+        distance = np.abs(rank[i] - rank[j])
+        self.order = order
+        self.rows = int(distance.max(initial=0)) + 1
+        # Stored by columns: entry (r, c) with r >= c is at c * rows + (r - c).
+        self.slots = np.minimum(rank[i], rank[j]) * self.rows + distance
+
+    def factorise(self, off_diagonal: Floats, diagonal: Floats) -> Solve:
+        size = self.order.size
+        if not size:
             return lambda right: right
+        band = sum_at(self.slots, off_diagonal, size * self.rows).reshape(size, self.rows)
+        band[:, 0] += diagonal[self.order]
         factor, info = dpbtrf(band.T, lower=1, overwrite_ab=1)
         if info != 0:
             raise SingularError(f"pivot {info} is not positive")
-        return self._reordered(lambda right: dpbtrs(factor, right, lower=1)[0])
+        return _reordered(self.order, lambda right: dpbtrs(factor, right, lower=1)[0])
 
-    # --- anything else: SuperLU -------------------------------------------------------------
 
-    def _factorise_sparse(self, conductance: Floats) -> Solve:
-        """Take the order of minimum degree the first time, and keep it."""
-        if self.sparse_slots is None:
-            self.order = np.arange(self.size)
-            self._prepare_sparse()
-            factor = _superlu(self._matrix(conductance), "MMD_AT_PLUS_A")
-            self.order = np.argsort(factor.perm_c).astype(np.int64)
-            self._prepare_sparse()
-            first: Solve = factor.solve
-            return first
-        return self._reordered(_superlu(self._matrix(conductance), "NATURAL").solve)
+class _SparsePattern:
+    """Positions of the entries (i, j) of a symmetric matrix in compressed columns."""
 
-    def _prepare_sparse(self) -> None:
-        """Find out where each entry goes in compressed columns."""
-        i, j = self._places()
-        ids = np.arange(self.size)
-        rows, columns = np.concatenate([i, j, ids]), np.concatenate([j, i, ids])
-        keys, slots = np.unique(columns * self.size + rows, return_inverse=True)
-        self.sparse_slots = slots
-        self.indices = (keys % self.size).astype(np.int32)
-        self.starts = np.searchsorted(keys, np.arange(self.size + 1) * self.size).astype(np.int32)
+    def __init__(self, order: Ids, i: Ids, j: Ids) -> None:
+        size, ids = order.size, np.arange(order.size)
+        rank = np.argsort(order)
+        rows = np.concatenate([rank[i], rank[j], ids])
+        columns = np.concatenate([rank[j], rank[i], ids])
+        keys, self.slots = np.unique(columns * size + rows, return_inverse=True)
+        self.order = order
+        self.indices = (keys % size).astype(np.int32)
+        self.starts = np.searchsorted(keys, np.arange(size + 1) * size).astype(np.int32)
 
-    def _matrix(self, conductance: Floats) -> csc_array:
-        assert self.sparse_slots is not None
-        inside = -conductance[self.inside]
-        entries = np.concatenate([inside, inside, self._diagonal(conductance)])
-        data = sum_at(self.sparse_slots, entries, len(self.indices))
-        return csc_array((data, self.indices, self.starts), shape=(self.size, self.size))
+    def matrix(self, off_diagonal: Floats, diagonal: Floats) -> csc_array:
+        entries = np.concatenate([off_diagonal, off_diagonal, diagonal[self.order]])
+        data = sum_at(self.slots, entries, len(self.indices))
+        size = self.order.size
+        return csc_array((data, self.indices, self.starts), shape=(size, size))
+
+    def factorise(self, off_diagonal: Floats, diagonal: Floats) -> Solve:
+        factor = _superlu(self.matrix(off_diagonal, diagonal), "NATURAL")
+        return _reordered(self.order, factor.solve)
 
 
 class StarMesh:
-    """A Laplacian of which some nodes are eliminated first, all at once.
+    """A Laplacian some of whose nodes are eliminated first, all at once.
 
-    Removing a node leaves a network in which every two of its neighbours are joined, by the product
-    of their conductances to it over the sum of all (the star-mesh transform). Only positive
-    numbers are added, so no digits are lost.
+    Eliminating a node leaves a network in which every two of its neighbours are joined, by the
+    product of their conductances to it divided by the sum of all (the star-mesh transform). Only
+    positive numbers are added, so no digits are lost.
 
     Args:
-        size, one, two: as for `Laplacian`.
+        size, first, second: as for `Laplacian`.
         independent: bool (size,), nodes of which no two are joined. Those with few neighbours are
             eliminated.
 
@@ -173,27 +174,29 @@ class StarMesh:
     """
 
     def __init__(
-        self, size: int, one: NDArray[Any], two: NDArray[Any], independent: NDArray[np.bool_]
+        self, size: int, first: NDArray[Any], second: NDArray[Any], independent: NDArray[np.bool_]
     ) -> None:
         self.size = size
-        degree = np.bincount(np.concatenate([one, two]), minlength=size + 1)[:size]
-        gone = independent & (degree <= FEW)
-        left = np.append(~gone, True)
-        self.kept, self.gone = np.flatnonzero(~gone), np.flatnonzero(gone & (degree > 0))
-        place = np.where(left, np.cumsum(left) - 1, -1)  # the ground stays last
-        self.rest = np.flatnonzero(left[one] & left[two])
-        # Conductors of eliminated nodes, sorted by node: `centre` is the node, `tip` the other end.
-        spokes = np.flatnonzero(~(left[one] & left[two]))
-        swap = left[one[spokes]]
-        centre = np.where(swap, two[spokes], one[spokes])
+        degree = np.bincount(np.concatenate([first, second]), minlength=size + 1)[:size]
+        eliminated = independent & (degree <= MAX_NEIGHBOURS)
+        remains = np.append(~eliminated, True)
+        self.remaining = np.flatnonzero(~eliminated)
+        self.eliminated = np.flatnonzero(eliminated & (degree > 0))
+        position = np.where(remains, np.cumsum(remains) - 1, -1)  # the ground stays last
+        is_link = remains[first] & remains[second]
+        self.links = np.flatnonzero(is_link)
+        # Conductors of eliminated nodes, sorted by node: from `centre`, the node, to `tip`.
+        spokes = np.flatnonzero(~is_link)
+        swap = remains[first[spokes]]
+        centre = np.where(swap, second[spokes], first[spokes])
         by_centre = np.argsort(centre, kind="stable")
         self.spokes, self.centre = spokes[by_centre], centre[by_centre]
-        self.tip = place[np.where(swap, one[spokes], two[spokes])[by_centre]]
-        self.first, self.second = _pairs(self.centre)
+        self.tip = position[np.where(swap, first[spokes], second[spokes])[by_centre]]
+        self.pairs = _pairs(self.centre)
+        ends = zip((first, second), self.pairs, strict=True)
         self.inner = Laplacian(
-            self.kept.size,
-            np.concatenate([place[one[self.rest]], self.tip[self.first]]),
-            np.concatenate([place[two[self.rest]], self.tip[self.second]]),
+            self.remaining.size,
+            *(np.concatenate([position[end[self.links]], self.tip[pair]]) for end, pair in ends),
         )
 
     def factorise(self, conductance: Floats) -> Solve:
@@ -201,33 +204,32 @@ class StarMesh:
         spoke = conductance[self.spokes]
         total = sum_at(self.centre, spoke, self.size)
         share = spoke / total[self.centre]
-        mesh = share[self.first] * spoke[self.second]
-        solve = self.inner.factorise(np.concatenate([conductance[self.rest], mesh]))
-        kept, gone = self.kept.size, self.gone
+        mesh = share[self.pairs[0]] * spoke[self.pairs[1]]
+        solve = self.inner.factorise(np.concatenate([conductance[self.links], mesh]))
+        n_inner, eliminated = self.remaining.size, self.eliminated
 
-        def solved(right: Floats) -> Floats:
-            passed_on = sum_at(self.tip, share * right[self.centre], kept + 1)[:kept]
-            inner = np.append(solve(right[self.kept] + passed_on), 0.0)
+        def solve_all(right: Floats) -> Floats:
+            passed_on = sum_at(self.tip, share * right[self.centre], n_inner + 1)[:n_inner]
+            inner = np.append(solve(right[self.remaining] + passed_on), 0.0)
             potential = sum_at(self.centre, share * inner[self.tip], self.size)
-            potential[gone] += right[gone] / total[gone]
-            potential[self.kept] = inner[:kept]
+            potential[eliminated] += right[eliminated] / total[eliminated]
+            potential[self.remaining] = inner[:n_inner]
             return potential
 
-        return solved
+        return solve_all
 
 
 def _pairs(groups: Ids) -> tuple[Ids, Ids]:
-    """Return every two positions, first before second, that have the same (sorted) group."""
-    ahead = np.arange(1, FEW)
+    """Return all pairs of positions, first before second, with the same (sorted) group."""
     first = np.arange(groups.size)[:, None]
-    second = first + ahead
+    second = first + np.arange(1, MAX_NEIGHBOURS)
     same = second < groups.size
     same &= groups[np.minimum(second, groups.size - 1)] == groups[first] if groups.size else same
     return np.broadcast_to(first, second.shape)[same], second[same]
 
 
 def _superlu(matrix: csc_array, ordering: str) -> Any:
-    """Factorise a symmetric and definite matrix: no pivoting."""
+    """Factorise a symmetric positive definite matrix, without pivoting."""
     try:
         return splu(
             matrix,

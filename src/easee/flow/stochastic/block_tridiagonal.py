@@ -1,14 +1,14 @@
-"""Newton steps where the nodes of a layer depend on each other: a ladder of dense blocks.
+"""The linear systems of the stochastic problem: block tridiagonal, with a dense block per layer.
 
-The unknowns are, as in `interior_point`, the worth U of what lies ahead of every node and the worth
-L of arriving there, now with a full matrix H between the visits p of a layer:
+The unknowns are changes of the potentials U and L of every node (see `easee.flow.interior_point`),
+now with a full matrix H between the visits p of a layer:
 
     dF = c - K (dU(tail) - dL(head)),    in - out = leak,    dL = dU - H dp + r,    dp = in.
 
-Seen from a layer, all that lies ahead is a matrix of resistances, dU = u - R dp. From the last
-layer to the root each one follows from the next, and on the way back the unknowns do. Conductances
-of used edges grow without limit, and where they cancel few digits are left: a few rounds of
-refinement bring the others back.
+Seen from a layer, everything ahead is a matrix R of resistances, dU = u - R dp. Each R follows from
+that of the next layer, from the last layer to the root; a pass back then gives the unknowns.
+Conductances of used edges grow without limit, and digits are lost where they cancel; a few rounds
+of iterative refinement restore them.
 """
 
 from __future__ import annotations
@@ -19,37 +19,23 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from easee._utils.arrays import Floats, sum_at
-from easee.flow.deterministic.interior_point import arriving
+from easee.flow.interior_point import NewtonStep
 from easee.flow.linalg.dense import apply, gram, inverse_root
-from easee.flow.network import Stage
-from easee.flow.stochastic.time_expanded import Problem
+from easee.flow.network import Stage, inflow
+from easee.flow.stochastic.time_expanded import TimeExpanded
 
 REFINEMENTS = 4
-PRECISION = 1e-14  # of a refined step
+PRECISION = 1e-14  # relative size of the last correction
 
 
 @dataclass(frozen=True, eq=False)
-class Change:
-    """A Newton step.
+class _Block:
+    """The factors of one layer.
 
     Attributes:
-        flow: float (m,), dF.
-        drop: float (m,), dU(tail) - dL(head).
-        value: float (n,), dU.
-        arrival: float (n,), dL.
-    """
-
-    flow: Floats
-    drop: Floats
-    value: Floats
-    arrival: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class _Rung:
-    """One layer: Z^(-1/2) of Z = H + R + 1/K, that times C, and R of the layer before.
-
-    C (n, tails) says how much of what arrives at a node comes along which edge.
+        root: the inverse Cholesky factor of Z = H + R + 1/K.
+        mixing: root times C; C (n, tails) is the share of a node's conductance of each tail.
+        resistance: R of the layer before.
     """
 
     root: Floats
@@ -57,102 +43,106 @@ class _Rung:
     resistance: Floats
 
 
-class Ladder:
+class BlockTridiagonal:
     """The linear system for given conductances and curvatures.
 
     Args:
-        problem: whose network's layers are complete: only the last one has ends.
+        problem: its network must have ends only in the last layer.
         conductance: float (m,), K.
         scale: float (r,), positive, and
-        bend: float (n,): H is A' diag(scale) A + diag(bend). It is positive semidefinite with 1/K
-            added, K summed over the edges into each node.
+        diagonal: float (n,): H is A' diag(scale) A + diag(diagonal). H + 1/K must be positive
+            semidefinite, with K summed over the edges into each node.
 
     Raises:
         SingularError: a block is not positive definite to working precision.
     """
 
-    def __init__(self, problem: Problem, conductance: Floats, scale: Floats, bend: Floats) -> None:
+    def __init__(
+        self, problem: TimeExpanded, conductance: Floats, scale: Floats, diagonal: Floats
+    ) -> None:
         self.problem, self.net = problem, problem.network
-        self.conductance, self.scale, self.bend = conductance, scale, bend
-        self.ease = 1.0 / arriving(self.net, conductance)
-        self.rungs: list[_Rung] = []
+        self.conductance, self.scale, self.diagonal = conductance, scale, diagonal
+        self.node_resistance = 1.0 / inflow(self.net, conductance)
+        self.blocks: list[_Block] = []
         ahead: Floats | None = None
-        for t, stage in reversed(list(enumerate(self.net.walk, start=1))):
+        for t, stage in reversed(list(enumerate(self.net.stages, start=1))):
             matrix = problem.curvature(t, scale)
-            matrix[np.diag_indices_from(matrix)] += (bend + self.ease)[stage.ahead]
+            matrix[np.diag_indices_from(matrix)] += (diagonal + self.node_resistance)[stage.targets]
             if ahead is not None:
                 matrix += ahead
-            self.rungs.append(self._rung(stage, matrix))
-            ahead = self.rungs[-1].resistance
-        self.rungs.reverse()
+            self.blocks.append(self._block(stage, matrix))
+            ahead = self.blocks[-1].resistance
+        self.blocks.reverse()
 
-    def _rung(self, stage: Stage, matrix: Floats) -> _Rung:
-        before, first = int(stage.nodes[0]), stage.ahead.start
-        shape = (stage.ahead.stop - first, first - before)
+    def _block(self, stage: Stage, matrix: Floats) -> _Block:
+        before, first = int(stage.sources[0]), stage.targets.start
+        shape = (stage.n_targets, first - before)
         ends = (stage.heads, self.net.tails[stage.edges] - before)
         links = csr_array((self.conductance[stage.edges], ends), shape=shape)
-        shares = csr_array(links.multiply(self.ease[stage.ahead, None]))
+        shares = csr_array(links.multiply(self.node_resistance[stage.targets, None]))
         root = inverse_root(matrix)
         mixing = (shares.T @ root.T).T
-        # Tails of one head are joined; summing the others avoids a difference of large numbers.
+        # The diagonal is the sum of the others, which avoids a difference of large numbers.
         joined = (links.T @ shares).toarray()
         np.fill_diagonal(joined, 0.0)
         admittance = gram(mixing) - joined
         admittance[np.diag_indices_from(admittance)] += joined.sum(axis=1)
-        half = inverse_root(admittance)
-        return _Rung(root, mixing, gram(half))
+        return _Block(root, mixing, gram(inverse_root(admittance)))
 
-    def solve(self, pushed: Floats, leak: Floats, residual: Floats) -> Change:
-        """Return the step for c = `pushed` (m,), `leak` (n,) and r = `residual` (n,)."""
+    def solve(self, pushed: Floats, leak: Floats, residual: Floats) -> NewtonStep:
+        """Return the step for c = `pushed` (m,), `leak` (n,) and r = `residual` (n,).
+
+        Its change of the slack is dU(tail) - dL(head).
+        """
         net = self.net
-        change = self._solve(pushed, leak, residual)
+        step = self._solve(pushed, leak, residual)
         for _ in range(REFINEMENTS):
-            into = sum_at(net.heads, change.flow, net.n_nodes)
-            lost = leak - into + sum_at(net.tails, change.flow, net.n_nodes)
-            lost[net.layers[-2] :] = 0.0
-            off = residual - change.arrival + change.value - self._curve(into)
-            off[0] = 0.0
-            more = self._solve(np.zeros(len(pushed)), lost, off)
-            change = Change(
-                change.flow + more.flow,
-                change.drop + more.drop,
-                change.value + more.value,
-                change.arrival + more.arrival,
+            into = sum_at(net.heads, step.flow, net.n_nodes)
+            leak_error = leak - into + sum_at(net.tails, step.flow, net.n_nodes)
+            leak_error[net.layers[-2] :] = 0.0
+            error = residual - step.arrival + step.value - self._curvature_times(into)
+            error[0] = 0.0
+            correction = self._solve(np.zeros(len(pushed)), leak_error, error)
+            step = NewtonStep(
+                step.flow + correction.flow,
+                step.slack + correction.slack,
+                step.value + correction.value,
+                step.arrival + correction.arrival,
             )
-            if np.abs(more.flow).max() <= PRECISION * np.abs(change.flow).max():
+            if np.abs(correction.flow).max() <= PRECISION * np.abs(step.flow).max():
                 break
-        return change
+        return step
 
-    def _curve(self, change: Floats) -> Floats:
-        """Multiply by H."""
-        states = self.scale * (self.problem.matrix @ change)
-        bent: Floats = self.problem.transposed @ states + self.bend * change
-        return bent
+    def _curvature_times(self, change: Floats) -> Floats:
+        """Return H times a change of the visits."""
+        states = self.scale * self.problem.mixture(change)
+        product: Floats = self.problem.transposed @ states + self.diagonal * change
+        return product
 
-    def _solve(self, pushed: Floats, leak: Floats, residual: Floats) -> Change:
+    def _solve(self, pushed: Floats, leak: Floats, residual: Floats) -> NewtonStep:
         net, n = self.net, self.net.n_nodes
-        into = self.ease * sum_at(net.heads, pushed, n)
+        into = self.node_resistance * sum_at(net.heads, pushed, n)
         returned = self.conductance * into[net.heads]
         value, visits = self._sweep(leak + sum_at(net.tails, pushed - returned, n), residual + into)
         carried = sum_at(net.heads, self.conductance * value[net.tails], n)
-        arrival = self.ease * (visits + carried) - into
+        arrival = self.node_resistance * (visits + carried) - into
         arrival[0] = 0.0
         drop = value[net.tails] - arrival[net.heads]
-        return Change(pushed - self.conductance * drop, drop, value, arrival)
+        return NewtonStep(pushed - self.conductance * drop, drop, value, arrival)
 
     def _sweep(self, supply: Floats, residual: Floats) -> tuple[Floats, Floats]:
-        """Go up the ladder and down again; return dU and dp."""
+        """Eliminate from the last layer to the root and substitute back; return dU and dp."""
         net = self.net
-        layers = [slice(0, 1), *(stage.ahead for stage in net.walk)]
+        layers = [slice(0, 1), *(stage.targets for stage in net.stages)]
         value, mass, visits = np.zeros(net.n_nodes), np.zeros(net.n_nodes), np.zeros(net.n_nodes)
-        climb = list(zip(self.rungs, layers[:-1], layers[1:], strict=True))
-        for rung, here, ahead in reversed(climb):
-            mass[ahead] = apply(rung.root, value[ahead] + residual[ahead])
-            pushed = supply[here] + apply(rung.mixing.T, mass[ahead])
-            value[here] = apply(rung.resistance, pushed)
-        for t, (rung, here, ahead) in enumerate(climb, start=1):
-            left = mass[ahead] - apply(rung.mixing, value[here])
-            visits[ahead] = apply(rung.root.T, left)
-            if t < len(climb):
-                value[ahead] -= apply(self.rungs[t].resistance, visits[ahead])
+        blocks = list(zip(self.blocks, layers[:-1], layers[1:], strict=True))
+        for block, here, ahead in reversed(blocks):
+            mass[ahead] = apply(block.root, value[ahead] + residual[ahead])
+            pushed = supply[here] + apply(block.mixing.T, mass[ahead])
+            value[here] = apply(block.resistance, pushed)
+        for t, (block, here, ahead) in enumerate(blocks, start=1):
+            remaining = mass[ahead] - apply(block.mixing, value[here])
+            visits[ahead] = apply(block.root.T, remaining)
+            if t < len(blocks):
+                value[ahead] -= apply(self.blocks[t].resistance, visits[ahead])
         return value, visits

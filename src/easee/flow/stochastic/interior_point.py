@@ -1,12 +1,12 @@
-"""The interior-point method for the stochastic problem, where states count instead of nodes.
+"""The interior-point method for the entropy of states.
 
-As in `interior_point`, but the worth of arriving at a node is L = U + dJ/dp with a gradient that
-depends on all visits of its step. The curvature of J there is the matrix
+Here the gradient dJ/dp of a node depends on all visits of its step. The curvature of J at a step is
+the matrix
 
     H = A' diag(w / q) A,    q = A p,
 
-with A the step's outcome distributions. It may well be singular (two nodes with the same outcomes,
-more nodes than states): the barrier makes up for that and leads to the middle of the optimal flows.
+with A the step's outcome distributions. It may be singular (two nodes with the same outcomes, more
+nodes than states). The barrier compensates for that and leads to the middle of the optimal flows.
 """
 
 from __future__ import annotations
@@ -16,76 +16,40 @@ from collections.abc import Iterator
 import numpy as np
 
 from easee._utils.arrays import Floats, sum_at
-from easee.flow.deterministic.interior_point import (
-    MOST_ITERATIONS,
-    Direction,
-    Iterate,
-    advance,
-    arriving,
-    spread,
-)
-from easee.flow.linalg.laplacian import SingularError
-from easee.flow.network import best_values
-from easee.flow.stochastic.block_tridiagonal import Ladder
-from easee.flow.stochastic.time_expanded import Problem
+from easee.flow.interior_point import Iterate, NewtonStep, System, central_path
+from easee.flow.stochastic.block_tridiagonal import BlockTridiagonal
+from easee.flow.stochastic.time_expanded import TimeExpanded
 
-LARGEST_FALL = 0.9  # of a state's mass in one step
-# Where states have very little mass mu arrives long before the gradient is right. It waits here:
-# further on rounding would spoil the steps.
+LARGEST_FALL = 0.9  # largest share of a state's mass that it may lose in one step
+# If states have very little mass, mu converges long before the gradient does. It is kept from
+# falling below this value, where rounding errors would dominate the steps.
 LEAST_MU = 1e-14
 
 
-def mixed_path(problem: Problem) -> Iterator[Iterate]:
-    """Follow the central path, ever closer to the optimum, until rounding stops it."""
-    point = _start(problem)
-    for _ in range(MOST_ITERATIONS):
-        yield point
-        try:
-            with np.errstate(all="raise", under="ignore"):
-                system = _System(problem, point)
-                point = advance(problem.network, point, system.direction, system.most, LEAST_MU)
-        except (SingularError, FloatingPointError):
-            return
+def state_central_path(problem: TimeExpanded) -> Iterator[Iterate]:
+    """Yield points of the central path, ever closer to the optimum."""
+    slack = np.ones(len(problem.network.tails))
+    return central_path(problem, slack, lambda point: _StateSystem(problem, point), LEAST_MU)
 
 
-def _start(problem: Problem) -> Iterate:
-    net = problem.network
-    flow = spread(net)
-    visits = arriving(net, flow)
-    reward = problem.marginal(problem.spread(visits))
-    value = best_values(net, reward)
-    return Iterate(flow, np.ones(len(flow)), value, value + reward, visits, flow)
-
-
-class _System:
-    """The linearised optimality conditions at a point."""
-
-    def __init__(self, problem: Problem, point: Iterate) -> None:
-        net = problem.network
+class _StateSystem(System):
+    def __init__(self, problem: TimeExpanded, point: Iterate) -> None:
+        super().__init__(problem, point)
         self.problem = problem
-        self.point = point
-        self.q = q = problem.spread(point.visits)
-        self.edges = point.flow / point.slack
-        straight = np.zeros(net.n_nodes)
-        self.ladder = Ladder(problem, self.edges, problem.weights / q, straight)
-        self.node_residual = point.value + problem.marginal(q) - point.arrival
-        self.edge_residual = point.value[net.tails] - point.arrival[net.heads] - point.slack
-        # Rounding lets some mass leak at inner nodes; every step mends it.
-        self.leak = sum_at(net.tails, point.flow, net.n_nodes) - point.visits
-        self.leak[net.layers[-2] :] = 0.0
+        self.q = problem.mixture(point.visits)
+        diagonal = np.zeros(problem.network.n_nodes)
+        self.system = BlockTridiagonal(
+            problem, self.conductance, problem.weights / self.q, diagonal
+        )
 
-    def direction(self, complementarity: Floats) -> Direction:
-        """Return the Newton step that changes F S by this much."""
-        pushed = complementarity / self.point.slack - self.edges * self.edge_residual
-        change = self.ladder.solve(pushed, self.leak, self.node_residual)
-        slack = change.drop + self.edge_residual
-        return Direction(change.flow, slack, change.value, change.arrival)
+    def solve(self, pushed: Floats) -> NewtonStep:
+        return self.system.solve(pushed, self.leak, self.node_residual)
 
-    def most(self, direction: Direction) -> float:
-        """Return how much of a step may be taken before some q falls to a tenth.
+    def max_length(self, step: NewtonStep) -> float:
+        """Return the largest multiple of a step at which no q falls below a tenth.
 
-        Below the optimum log q is so steep that Newton's method takes long to come back up.
+        Below the optimum log q is so steep that Newton's method would recover slowly.
         """
         net = self.problem.network
-        change = self.problem.spread(sum_at(net.heads, direction.flow, net.n_nodes))
+        change = self.problem.mixture(sum_at(net.heads, step.flow, net.n_nodes))
         return min(1.0, LARGEST_FALL / max(LARGEST_FALL, float(np.max(-change / self.q))))

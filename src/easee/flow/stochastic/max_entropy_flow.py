@@ -1,124 +1,116 @@
-"""The most random flow with given mixtures of outcomes.
+"""The flow of largest path entropy with given state distributions.
 
-The optimal q is unique, the flow is not: nodes may make up for each other. Of all flows with this q
-the one of largest path entropy has the form
+The optimal q is unique, the flow is not, because nodes may replace each other. Of all flows with
+this q, the one of largest path entropy has the form
 
     share of an edge = exp(L(head) - U(tail)),    L = U + A' lambda,    U = log of the sum of exp L,
 
-with one number lambda for every state at every step. They minimise U(root) - lambda q, which is
-convex: Newton's method. It starts from a positive flow with this q, so there is a minimum. The gap
-depends on q alone: which of these flows is taken makes no difference to it.
+with one parameter lambda for every state at every step. They minimise the convex function
+U(root) - lambda q. Newton's method starts from a positive flow with this q, so a minimum exists.
+The duality gap depends on q alone, so the choice of the flow does not change it.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from easee._utils.arrays import Floats, dot, sum_at
-from easee.flow.deterministic.interior_point import arriving
+from easee.flow.interior_point import NewtonStep
 from easee.flow.linalg.laplacian import SingularError
-from easee.flow.network import push
-from easee.flow.stochastic.block_tridiagonal import Change, Ladder
-from easee.flow.stochastic.time_expanded import Problem
+from easee.flow.network import inflow, push
+from easee.flow.newton import ACCEPTABLE, ConvexScaling, Point, newton_errors
+from easee.flow.stochastic.block_tridiagonal import BlockTridiagonal
+from easee.flow.stochastic.time_expanded import TimeExpanded
 
-NEWTON_STEPS = 60
-PRECISION = 1e-13  # relative error of q, as a node sees it
-ACCEPTABLE = 1e-10
-# Outcomes of different nodes often depend on each other, and then many lambdas do the same: this
-# share of the diagonal keeps the steps short among them. It costs a digit or two in each step.
-REGULAR = 1e-8
-LONGEST = 4.0  # exp is far from linear: no share may change by more than e^4 in a step
+MAX_STEPS = 60
+# Outcomes of different nodes are often linearly dependent, so lambda is not unique. This share of
+# the diagonal keeps the steps short in such directions, at the cost of a digit or two per step.
+REGULARISATION = 1e-8
+MAX_CHANGE = 4.0  # largest change of the logarithm of a share in a step
 
 
-def most_random_mixture(problem: Problem, flow: Floats) -> Floats | None:
-    """Return the shares (m,) of the flow of largest path entropy with the same q.
+def max_entropy_mixture(problem: TimeExpanded, flow: Floats) -> Floats | None:
+    """Return the shares (m,) of the flow of largest path entropy with the q of a positive flow.
 
-    Args:
-        problem: the stochastic problem.
-        flow: float (m,), positive.
-
-    Returns:
-        None if Newton's method fails.
+    None if Newton's method fails.
     """
+    final_error, shares = np.inf, flow
     try:
         with np.errstate(all="raise", under="ignore"):
-            return _most_random(problem, flow)
+            scaling = _StateScaling(problem, flow)
+            for error in newton_errors(scaling, MAX_STEPS):
+                final_error, shares = error, scaling.point.shares
     except (SingularError, FloatingPointError):
         return None
+    return shares if final_error <= ACCEPTABLE else None
 
 
-def _most_random(problem: Problem, flow: Floats) -> Floats | None:
-    scaling = _MixedScaling(problem, flow)
-    error, best = scaling.error(), scaling.shares
-    for _ in range(NEWTON_STEPS):
-        if error <= PRECISION or not scaling.improve():
-            break
-        before, error = error, scaling.error()
-        if before <= 2 * error and before < ACCEPTABLE:
-            error = before  # rounding has the last word
-            break
-        best = scaling.shares
-    return best if error <= ACCEPTABLE else None
+@dataclass(frozen=True, eq=False)
+class _StatePoint(Point):
+    """Parameters lambda, with the flow's shares (m,) and visits (n,), and the missing q (r,)."""
+
+    shares: Floats
+    visits: Floats
+    missing: Floats
 
 
-class _MixedScaling:
-    def __init__(self, problem: Problem, flow: Floats) -> None:
+class _StateScaling(ConvexScaling[_StatePoint]):
+    def __init__(self, problem: TimeExpanded, flow: Floats) -> None:
         self.problem, self.net = problem, problem.network
-        visits = arriving(self.net, flow)
-        self.wanted = problem.spread(visits)
-        # The numbers that fit the flow best, by least squares.
-        shares = flow / visits[self.net.tails]
-        nothing = np.zeros(len(self.wanted))
-        self.place(self._step(flow, visits, -flow * np.log(shares), nothing)[0])
+        visits = inflow(self.net, flow)
+        self.wanted = problem.mixture(visits)
+        # The parameters that fit the flow best, by least squares.
+        pushed = -flow * np.log(flow / visits[self.net.tails])
+        parameters, _ = self._newton_step(flow, visits, pushed, np.zeros(len(self.wanted)))
+        self.point = self.at(parameters)
 
-    def place(self, numbers: Floats) -> None:
-        """Take new numbers lambda and compute the flow."""
+    def at(self, parameters: Floats) -> _StatePoint:
         net = self.net
-        self.numbers = numbers
-        arrival: Floats = self.problem.transposed @ numbers
+        reward: Floats = self.problem.transposed @ parameters
         value = np.zeros(net.n_nodes)
-        self.shares = np.empty(len(net.tails))
-        for stage in reversed(net.walk):
-            worth = (arrival[stage.ahead] + value[stage.ahead])[stage.heads]
-            value[stage.nodes] = np.logaddexp.reduceat(worth, stage.begins)
-            self.shares[stage.edges] = np.exp(worth - value[net.tails[stage.edges]])
-        self.visits = push(net, self.shares)
-        self.flow = self.shares * self.visits[net.tails]
-        self.missing = self.wanted - self.problem.spread(self.visits)
-        self.cost = float(value[0]) - dot(numbers, self.wanted)
+        shares = np.empty(len(net.tails))
+        for stage in reversed(net.stages):
+            arrival = (reward[stage.targets] + value[stage.targets])[stage.heads]
+            value[stage.sources] = np.logaddexp.reduceat(arrival, stage.starts)
+            shares[stage.edges] = np.exp(arrival - value[net.tails[stage.edges]])
+        visits = push(net, shares)
+        return _StatePoint(
+            parameters=parameters,
+            flow=shares * visits[net.tails],
+            cost=float(value[0]) - dot(parameters, self.wanted),
+            shares=shares,
+            visits=visits,
+            missing=self.wanted - self.problem.mixture(visits),
+        )
 
     def error(self) -> float:
-        """Return the largest relative error of q, averaged over what a node may lead to."""
-        seen: Floats = self.problem.transposed @ (np.abs(self.missing) / self.wanted)
-        return float(seen.max())
+        """Return the largest relative error of q, averaged over the outcomes of a node."""
+        relative = np.abs(self.point.missing) / self.wanted
+        return float((self.problem.transposed @ relative).max())
 
     def improve(self) -> bool:
-        """Take a damped Newton step down the cost; tell whether that was possible."""
-        still = np.zeros(len(self.flow))
-        step, change = self._step(self.flow, self.visits, still, self.missing)
-        slope = -dot(self.missing, step)
-        arrived = sum_at(self.net.heads, change.flow, self.net.n_nodes) / self.visits
-        by_share = change.flow / self.flow - arrived[self.net.tails]
-        length = min(1.0, LONGEST / max(1e-9, float(np.abs(by_share).max())))
-        numbers, cost = self.numbers, self.cost
-        for _ in range(30):
-            self.place(numbers + length * step)
-            # Below 1e-9 the cost itself has no digits left to compare.
-            if self.cost <= cost + 0.1 * length * slope + 1e-13 * abs(cost) or -slope < 1e-9:
-                return True
-            length /= 2
-        return False
+        """Take a damped Newton step that lowers the cost; return whether there was one."""
+        net, point = self.net, self.point
+        unpushed = np.zeros(len(point.flow))
+        step, change = self._newton_step(point.flow, point.visits, unpushed, point.missing)
+        tail_change = (sum_at(net.heads, change.flow, net.n_nodes) / point.visits)[net.tails]
+        log_change = float(np.abs(change.flow / point.flow - tail_change).max())
+        length = min(1.0, MAX_CHANGE / max(1e-9, log_change))
+        return self.descend(step, -dot(point.missing, step), length)
 
-    def _step(
+    def _newton_step(
         self, flow: Floats, visits: Floats, pushed: Floats, missing: Floats
-    ) -> tuple[Floats, Change]:
-        """Return the Newton step of lambda and what it does to the flow."""
+    ) -> tuple[Floats, NewtonStep]:
+        """Return the step of lambda and the change of the flow that it causes."""
         problem, net = self.problem, self.net
-        scale = 1.0 / (REGULAR * self.wanted)
-        # The entropy of a node's choice is that of its edges less its own.
-        bend = -1.0 / visits
-        bend[net.layers[-2] :] = 0.0
-        ladder = Ladder(problem, flow, scale, bend)
-        change = ladder.solve(pushed, np.zeros(net.n_nodes), problem.transposed @ (scale * missing))
-        moved = problem.spread(sum_at(net.heads, change.flow, net.n_nodes))
+        scale = 1.0 / (REGULARISATION * self.wanted)
+        # The entropy of a node's choice is that of its edges minus its own.
+        diagonal = -1.0 / visits
+        diagonal[net.layers[-2] :] = 0.0
+        system = BlockTridiagonal(problem, flow, scale, diagonal)
+        residual = problem.transposed @ (scale * missing)
+        change = system.solve(pushed, np.zeros(net.n_nodes), residual)
+        moved = problem.mixture(sum_at(net.heads, change.flow, net.n_nodes))
         return scale * (missing - moved), change

@@ -1,0 +1,103 @@
+"""`easee compile`: prior to policy, with tables of its layers, certificate and times."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.table import Table
+
+from easee._utils.files import check_writable
+from easee._utils.timing import Stopwatch, listening
+from easee.cli.console import make_table, out, print_line, spinner
+from easee.cli.priors import Depth, Prior, load_prior
+from easee.flow.objective import layer_entropies, layer_supports
+from easee.graph import unroll
+from easee.policy import ExplorationPolicy, balance
+
+
+def compile_command(
+    prior: Prior,
+    depth: Depth,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Save the policy to this .npz file.")
+    ] = None,
+    tolerance: Annotated[float, typer.Option(help="Largest acceptable duality gap.")] = 1e-9,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show the time spent in each part.")
+    ] = False,
+) -> None:
+    """Compile a prior into an exploration policy."""
+    omega = load_prior(prior)
+    if output is not None:
+        check_writable(output)  # fail before the work, not after it
+    with listening() as watch, spinner(watch):
+        start = time.perf_counter()
+        graph = unroll(omega, depth)
+        built = time.perf_counter()
+        policy = balance(graph, tolerance=tolerance)
+        balanced = time.perf_counter()
+    out.print(layer_table(policy))
+    out.print(summary_table(policy, built - start, balanced - built))
+    if verbose:
+        out.print(time_table(watch))
+    if output is not None:
+        policy.save(output)
+        print_line(f"saved to {output}")
+
+
+def layer_table(policy: ExplorationPolicy) -> Table:
+    """Return a table of the layers: sizes, entropies and evenness of the visits."""
+    graph = policy.graph
+    entropies = layer_entropies(graph, policy.visits)
+    bounds = np.log(layer_supports(graph))
+    rows = []
+    for depth in range(1, graph.depth + 1):
+        if graph.depth > 24 and 12 < depth <= graph.depth - 6:
+            if depth == 13:
+                rows.append(["…"] * 6)
+            continue
+        layer = graph.depths == depth
+        visits = policy.visits[layer]
+        rows.append(
+            [
+                str(depth),
+                f"{visits.size:,}",
+                f"{int((layer & graph.ends).sum()):,}" if depth < graph.depth else "-",
+                f"{entropies[depth - 1]:.4f}",
+                f"{bounds[depth - 1]:.4f}",
+                f"{visits.min() / visits.max():.3f}" if visits.any() else "-",
+            ]
+        )
+    columns = ("step", "new nodes", "dead ends", "entropy", "bound", "visits min/max")
+    title = f"{len(graph.actions)} actions, depth {graph.depth}"
+    return make_table(columns, rows, title=title, right=columns)
+
+
+def summary_table(policy: ExplorationPolicy, build_seconds: float, balance_seconds: float) -> Table:
+    """Return a table of the graph's size, the certificate and the times."""
+    graph = policy.graph
+    kind = "exact" if graph.exact else "closure" + (", stable" if graph.stable else ", NOT stable")
+    table = Table(show_header=False)
+    table.add_row("nodes", f"{len(graph):,} ({kind})")
+    table.add_row("forward edges", f"{int(graph.forward.sum()):,}")
+    table.add_row("entropy J", f"{policy.entropy:.9f}")
+    table.add_row("bound (even layers)", f"{policy.bound:.9f}")
+    table.add_row("duality gap", f"{policy.gap:.1e}")
+    table.add_row("time to build", f"{1e3 * build_seconds:,.1f} ms")
+    table.add_row("time to balance", f"{1e3 * balance_seconds:,.1f} ms")
+    return table
+
+
+def time_table(watch: Stopwatch) -> Table:
+    """Return a table of the time spent in each part."""
+    total = sum(watch.seconds.values())
+    rows = [
+        (part, f"{1e3 * seconds:,.1f} ms", f"{seconds / total:.0%}")
+        for part, seconds in watch.seconds.items()
+    ]
+    columns = ("part", "time", "share")
+    return make_table(columns, rows, title="time per part", right=columns[1:])

@@ -1,0 +1,91 @@
+"""Console output of the commands: lines, tables, errors and progress."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from easee._utils.timing import Stopwatch
+from easee.errors import EaseeError
+
+out = Console()
+err = Console(stderr=True)
+
+
+def print_line(text: str, console: Console = out) -> None:
+    """Print text verbatim, without markup, highlighting or wrapping."""
+    console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def make_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    title: str = "",
+    right: Collection[str] = (),
+) -> Table:
+    """Return a table of verbatim text, with the columns in `right` aligned to the right."""
+    table = Table(title=escape(title) or None, title_justify="left")
+    for column in columns:
+        table.add_column(escape(column), justify="right" if column in right else "left")
+    for row in rows:
+        table.add_row(*map(escape, row))
+    return table
+
+
+@contextmanager
+def report_errors() -> Iterator[None]:
+    """Print the library's errors on one line and exit with status 1."""
+    try:
+        yield
+    except EaseeError as error:
+        err.print("error:", style="bold red", end=" ")
+        print_line(str(error), err)
+        raise typer.Exit(1) from None
+
+
+@contextmanager
+def spinner(watch: Stopwatch) -> Iterator[None]:
+    """Show the current part of the work and the elapsed time, after the first second."""
+    start = time.perf_counter()
+    finished = threading.Event()
+
+    def show() -> None:
+        if finished.wait(1.0):
+            return
+        with err.status("") as status:
+            while not finished.wait(0.1):
+                seconds = time.perf_counter() - start
+                status.update(f"{watch.current or 'working'} · {seconds:.0f} s")
+
+    thread = threading.Thread(target=show, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        finished.set()
+        thread.join()
+
+
+@contextmanager
+def progress_bar(description: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a progress bar; yield a function that takes the completed and the total number."""
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total}"),
+        TimeElapsedColumn(),
+        console=err,
+        transient=True,
+        disable=not err.is_terminal,  # it would leave an empty line in a file
+    ) as bar:
+        task = bar.add_task(description, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=max(done, total))

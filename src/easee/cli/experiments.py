@@ -1,0 +1,124 @@
+"""`easee list`, `run` and `plot`: the experiments.
+
+Experiments are imported inside the commands, because they import environment packages.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from easee.cli.console import err, make_table, out, print_line
+from easee.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from easee.experiments.harness.figure import Figure, Row
+
+FigureName = Annotated[str, typer.Argument(help="Name of the figure; see 'easee list'.")]
+Steps = Annotated[
+    int | None, typer.Option(help="Number of training steps per run (learning figures only).")
+]
+Folder = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        help="Results folder; by default results/FIGURE, with -sb3 appended for DQN without "
+        "--backend population, and the number of steps if --steps is given.",
+    ),
+]
+Backend = Annotated[
+    str, typer.Option(help="local, ray, or population: DQN for all seeds at once, on a GPU.")
+]
+
+
+def list_command() -> None:
+    """List the figures that can be run."""
+    from easee.experiments.registry import FIGURES
+
+    rows = []
+    for name, figure in FIGURES.items():
+        title = figure.title
+        if figure.population is not None and figure.population.steps != figure.steps:
+            other = figure.population
+            title += f" ({other.seeds} seeds of {other.steps:,} steps with --backend population)"
+        rows.append((name, f"{len(figure.runs(figure.seeds)):,} ({figure.seeds} seeds)", title))
+    out.print(make_table(("figure", "runs", "description"), rows, right=("runs",)))
+
+
+def run_command(
+    name: FigureName,
+    seeds: Annotated[
+        int | None, typer.Option(help="Number of seeds; by default the figure's own.")
+    ] = None,
+    steps: Steps = None,
+    arm: Annotated[list[str] | None, typer.Option(help="Run only this arm; repeatable.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Number of processes; by default one per core.")
+    ] = None,
+    folder: Folder = None,
+    backend: Backend = "local",
+    address: Annotated[
+        str | None, typer.Option(help="Address of the Ray cluster (--backend ray).")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Discard existing results.")] = False,
+) -> None:
+    """Run the unfinished runs of a figure, then draw it."""
+    from easee.experiments.harness.runner import run_missing
+
+    figure = _get_figure(name, steps, backend)
+    results = folder or Path("results") / (figure.folder or name)
+    if figure.reduced:
+        print_line(figure.reduced)
+    rows = run_missing(
+        figure,
+        results,
+        seeds=figure.seeds if seeds is None else seeds,
+        arms=arm,
+        jobs=jobs,
+        backend=backend,
+        address=address,
+        force=force,
+        console=err,
+    )
+    if not rows:
+        raise ArgumentError("no episode ended, so there is nothing to draw: increase --steps")
+    _show_figure(figure, rows, results)
+
+
+def plot_command(
+    name: FigureName, steps: Steps = None, folder: Folder = None, backend: Backend = "local"
+) -> None:
+    """Draw a figure from saved results, without running anything."""
+    from easee.experiments.harness.store import Store
+
+    figure = _get_figure(name, steps, backend)
+    results = folder or Path("results") / (figure.folder or name)
+    store = Store(figure, results)
+    store.check_settings()
+    finished = store.read()
+    for problem in finished.problems:
+        print_line(f"skipped {problem}", err)
+    unfinished = store.shown()
+    rows = finished.rows + unfinished
+    if not rows:
+        raise ArgumentError(f"no runs of {name} in {results}: create them with 'easee run {name}'")
+    if unfinished:
+        count, last = len({row[1:3] for row in unfinished}), max(row.step for row in unfinished)
+        print_line(f"{count} runs are not finished: they are shown up to step {last:,}")
+    _show_figure(figure, rows, results)
+
+
+def _get_figure(name: str, steps: int | None, backend: str) -> Figure:
+    from easee.experiments.registry import get_figure
+
+    figure = get_figure(name).for_backend(backend)
+    return figure if steps is None else figure.with_steps(steps)
+
+
+def _show_figure(figure: Figure, rows: list[Row], folder: Path) -> None:
+    header, *lines = figure.table(rows)
+    out.print(make_table(header, lines, title=figure.title))
+    for path in figure.plot(rows, folder):
+        print_line(f"picture saved to {path}")

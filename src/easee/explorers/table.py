@@ -1,0 +1,106 @@
+"""The table that every explorer of a policy is built from: scalar, array and JAX."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from easee._utils.arrays import freeze
+from easee._utils.checks import checked_count, checked_share
+from easee.errors import ArgumentTypeError
+from easee.explorers.sampling import cumulative_rows
+from easee.policy import ExplorationPolicy
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyTable:
+    """Action probabilities and successors of the nodes of a policy.
+
+    Attributes:
+        actions: names of the actions.
+        probabilities: float (n, k), exploratory action probabilities, floor included; rows of ends
+            (full depth, dead ends) are 0.
+        cumulative: float (n, k), their cumulative sums, exactly 1 at the end of a row.
+        next_nodes: int (n, k), node after each action; -1 where the walk restarts.
+        depth: number of actions after which the walk restarts.
+
+    >>> from easee.priors.builders import inverse
+    >>> from easee.policy import compile
+    >>> table = PolicyTable.from_policy(compile(inverse("left", "right"), depth=2), floor=0.5)
+    >>> table.probabilities[1], table.next_nodes[1]
+    (array([0.75, 0.25]), array([-1,  0], dtype=int32))
+    """
+
+    actions: tuple[str, ...]
+    probabilities: NDArray[np.float64]
+    cumulative: NDArray[np.float64]
+    next_nodes: NDArray[np.int32]
+    depth: int
+
+    def __post_init__(self) -> None:
+        freeze(self, "probabilities", "cumulative", "next_nodes")
+
+    @classmethod
+    def from_policy(cls, policy: ExplorationPolicy, floor: float = 0.0) -> PolicyTable:
+        """Build the table of a policy.
+
+        Args:
+            policy: exploration policy.
+            floor: weight of the uniform policy mixed in, between 0 and 1.
+        """
+        if not isinstance(policy, ExplorationPolicy):
+            raise ArgumentTypeError(f"expected an ExplorationPolicy, found {type(policy).__name__}")
+        graph = policy.graph
+        share = checked_share(floor, "floor")
+        probabilities = (1.0 - share) * policy.probabilities
+        probabilities[~graph.ends] += share / len(graph.actions)
+        continues = (graph.successors >= 0) & ~graph.ends[graph.successors]
+        next_nodes = np.where(continues, graph.successors, -1)
+        cumulative = cumulative_rows(probabilities)
+        return cls(graph.actions, probabilities, cumulative, next_nodes, graph.depth)
+
+    @classmethod
+    def uniform(cls, n_actions: int) -> PolicyTable:
+        """Build the table of a single node where all actions are equally likely."""
+        k = checked_count(n_actions, "n_actions")
+        probabilities, next_nodes = np.full((1, k), 1.0 / k), np.full((1, k), -1, np.int32)
+        names = tuple(map(str, range(k)))
+        return cls(names, probabilities, cumulative_rows(probabilities), next_nodes, 1)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Digest of actions, successors and probabilities."""
+        digest = hashlib.sha256(repr(self.actions).encode())
+        for array in (self.next_nodes, self.probabilities):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()[:32]
+
+
+def advance(
+    next_nodes: Any, lengths: Any, depth: Any, dones: Any, where: Callable[..., Any]
+) -> tuple[Any, Any]:
+    """Return the nodes and lengths of walks after one action.
+
+    A walk restarts at node 0 at the end of an episode, after `depth` actions, and where its next
+    node is -1. `scalar.Walker.step` is the same rule for plain numbers.
+
+    Args:
+        next_nodes: int (n_envs,), entries of `PolicyTable.next_nodes`.
+        lengths: int (n_envs,), number of actions since the last restart.
+        depth: depth of the table.
+        dones: bool (n_envs,), whether the episode ended.
+        where: `numpy.where` or `jax.numpy.where`.
+
+    >>> nodes, lengths = advance(np.array([5, -1, 7]), np.array([0, 1, 2]), 3, False, np.where)
+    >>> nodes.tolist(), lengths.tolist()
+    ([5, 0, 0], [1, 0, 0])
+    """
+    longer = lengths + 1
+    restart = (next_nodes < 0) | (longer >= depth) | dones
+    return where(restart, 0, next_nodes), where(restart, 0, longer)

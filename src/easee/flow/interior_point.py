@@ -1,0 +1,195 @@
+"""A primal-dual interior-point method for concave objectives of a flow.
+
+The unknowns are the flow F of every edge, and two potentials for every node: U, the value of
+continuing from it, and L, the value of arriving at it. At the optimum
+
+    L(v) = U(v) + dJ/dp(v),    S = U(tail) - L(head) >= 0,    F S = 0.
+
+The method keeps the flow feasible and follows the central path F S = mu F0 S0 as mu goes to 0. F0
+is the initial flow: with that weight in the barrier, nodes visited once in a million paths count as
+much as those near the root. S0 is the scale of the slack. Each iteration is Mehrotra's predictor
+and corrector with a single factorisation of a linear system, which depends on the objective.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from easee._utils.arrays import Floats, dot, sum_at
+from easee.flow.linalg.laplacian import SingularError
+from easee.flow.network import Network, best_values, inflow
+from easee.flow.objective import Objective
+
+MAX_ITERATIONS = 200
+TO_BOUNDARY = 0.995  # share of the longest feasible step to take
+
+
+@dataclass(frozen=True, eq=False)
+class Iterate:
+    """A point near the central path.
+
+    Attributes:
+        flow: float (m,), feasible and positive.
+        slack: float (m,), S, positive.
+        value: float (n,), U; zero at the ends.
+        arrival: float (n,), L.
+        visits: float (n,), the visits of the flow.
+        reference: float (m,), F0 S0.
+    """
+
+    flow: Floats
+    slack: Floats
+    value: Floats
+    arrival: Floats
+    visits: Floats
+    reference: Floats
+
+    @property
+    def mu(self) -> float:
+        """Position on the path: F S is about mu F0 S0."""
+        return dot(self.flow, self.slack) / float(self.reference.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class NewtonStep:
+    """Changes of the flow (m,), the slack (m,), U (n,) and L (n,)."""
+
+    flow: Floats
+    slack: Floats
+    value: Floats
+    arrival: Floats
+
+
+class System(ABC):
+    """The optimality conditions, linearised at a point.
+
+    Attributes:
+        point: the point.
+        conductance: float (m,), F / S.
+        node_residual: float (n,), U + dJ/dp - L.
+        edge_residual: float (m,), U(tail) - L(head) - S.
+        leak: float (n,), outflow minus inflow of the inner nodes: rounding errors, which the next
+            step corrects.
+    """
+
+    def __init__(self, objective: Objective, point: Iterate) -> None:
+        net = objective.network
+        self.point = point
+        self.conductance = point.flow / point.slack
+        self.node_residual = point.value + objective.gradient(point.visits) - point.arrival
+        self.edge_residual = point.value[net.tails] - point.arrival[net.heads] - point.slack
+        outflow = sum_at(net.tails, point.flow, net.n_nodes)
+        self.leak = np.where(net.inner, outflow - point.visits, 0.0)
+
+    def newton_step(self, complementarity: Floats) -> NewtonStep:
+        """Return the step that changes F S by `complementarity` (m,) and corrects the residuals."""
+        pushed = complementarity / self.point.slack - self.conductance * self.edge_residual
+        step = self.solve(pushed)
+        return replace(step, slack=step.slack + self.edge_residual)
+
+    @abstractmethod
+    def solve(self, pushed: Floats) -> NewtonStep:
+        """Return the step with dU(tail) - dL(head) as change of the slack.
+
+        `pushed` (m,) is the change of the flow if the potentials do not change.
+        """
+
+    def max_length(self, step: NewtonStep) -> float:
+        """Return the largest multiple of a step, at most 1, that the objective allows."""
+        return 1.0
+
+
+def central_path(
+    objective: Objective,
+    slack: Floats,
+    linearise: Callable[[Iterate], System],
+    least_mu: float = 0.0,
+) -> Iterator[Iterate]:
+    """Yield points of the central path, ever closer to the optimum, until rounding prevents it.
+
+    `slack` is S0 (m,), `linearise` returns the linear system at a point, and `least_mu` is the
+    smallest mu to aim for.
+    """
+    point = _start(objective, slack)
+    for _ in range(MAX_ITERATIONS):
+        yield point
+        try:
+            with np.errstate(all="raise", under="ignore"):
+                point = _advance(objective.network, linearise(point), least_mu)
+        except (SingularError, FloatingPointError):
+            return
+
+
+def _advance(net: Network, system: System, least_mu: float) -> Iterate:
+    point = system.point
+    complementarity = point.flow * point.slack
+    predictor = system.newton_step(-complementarity)
+    length = _longest(point, predictor)
+    ahead = dot(point.flow + length * predictor.flow, point.slack + length * predictor.slack)
+    centring = (ahead / float(complementarity.sum())) ** 3
+    target = max(centring * point.mu, least_mu) * point.reference
+    step = system.newton_step(target - complementarity - predictor.flow * predictor.slack)
+    length = min(system.max_length(step), TO_BOUNDARY * _longest(point, step))
+    flow = point.flow + length * step.flow
+    return replace(
+        point,
+        flow=flow,
+        slack=point.slack + length * step.slack,
+        value=point.value + length * step.value,
+        arrival=point.arrival + length * step.arrival,
+        visits=inflow(net, flow),
+    )
+
+
+def _longest(point: Iterate, step: NewtonStep) -> float:
+    """Return the multiple of a step at which a flow or a slack reaches zero, or a little over 1."""
+    steepest = max(float(np.max(-step.flow / point.flow)), float(np.max(-step.slack / point.slack)))
+    return 1.0 / max(steepest, TO_BOUNDARY)
+
+
+def _start(objective: Objective, slack: Floats) -> Iterate:
+    net = objective.network
+    flow = _initial_flow(net)
+    visits = inflow(net, flow)
+    reward = objective.gradient(visits)
+    value = best_values(net, reward)
+    return Iterate(flow, slack, value, value + reward, visits, flow * slack)
+
+
+def _initial_flow(net: Network) -> Floats:
+    """Return a positive flow (m,) with enough mass everywhere.
+
+    It is the mean of one flow for every layer: uniform over the layer and the ends before it, back
+    to the root by equal splits, and on from there by equal splits. Any one of these alone would
+    underflow along the narrow paths of a deep graph.
+    """
+    arriving = _uniform_mass(net)
+    leaving = arriving.copy()
+    back = net.sizes[net.tails] * net.copies
+    back /= sum_at(net.heads, back, net.n_nodes)[net.heads]
+    flow = np.empty(len(net.tails))
+    for stage in reversed(net.stages):
+        flow[stage.edges] = arriving[stage.targets][stage.heads] * back[stage.edges]
+        arriving[stage.sources] += np.add.reduceat(flow[stage.edges], stage.starts)
+    onward = net.copies / sum_at(net.tails, net.copies, net.n_nodes)[net.tails]
+    for stage in net.stages:
+        mass = leaving[net.tails[stage.edges]] * onward[stage.edges]
+        leaving[stage.targets] += sum_at(stage.heads, mass, stage.n_targets)
+        flow[stage.edges] += mass
+    return flow
+
+
+def _uniform_mass(net: Network) -> Floats:
+    """Return the mean over the layers of uniform mass on a layer and on the ends before it."""
+    depths = np.repeat(np.arange(len(net.layers) - 1), np.diff(net.layers))
+    last = len(net.layers) - 2
+    own = sum_at(depths, net.sizes, last + 1)
+    ends = np.cumsum(sum_at(depths, np.where(net.inner, 0.0, net.sizes), last + 1))
+    each = np.concatenate([[0.0], 1.0 / (last * (own[1:] + ends[:-1]))])
+    later = np.cumsum(each[::-1])[::-1]  # ends also hold mass in all later layers
+    mass: Floats = net.sizes * np.where(net.inner, each[depths], later[depths])
+    return mass

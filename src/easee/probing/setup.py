@@ -1,0 +1,69 @@
+"""The setup that `verify` and `discover` share: a probe, states to try words in, and notes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from easee._utils.checks import checked_count, checked_share
+from easee.envs.action_names import names_or_numbers
+from easee.envs.copying import Env
+from easee.probing.probe import Probe, make_probe
+from easee.probing.significance import is_random
+from easee.probing.state_keys import StateOf
+from easee.probing.state_sampling import StateSample, sample_states
+from easee.probing.step_counters import check_counters
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A probe, the sampled states, a generator, and whether the environment is random."""
+
+    probe: Probe
+    sample: StateSample
+    rng: np.random.Generator
+    random: bool
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences that describe what is compared, how, and in which states."""
+        return [
+            f"compared {self.probe.compares}",
+            f"restored states by {self.probe.method}",
+            *self.sample.notes(names_or_numbers(self.probe.env)),
+        ]
+
+
+def set_up(
+    env: Env,
+    states: int,
+    *,
+    state: StateOf | None,
+    seed: int,
+    stream: int,
+    eventful: float,
+    rollout: int | None,
+    min_rollout: int,
+    budget: float = math.inf,
+    compares_lengths: bool = True,
+) -> Setup:
+    """Make a probe, sample states and test whether the environment is random.
+
+    Most arguments are those of `verify` and `discover`. `stream` distinguishes the generators of
+    the two, `min_rollout` is the least default of `rollout`, and `compares_lengths` is whether
+    words of different lengths are compared, so that observations must not count steps.
+    """
+    seed = checked_count(seed, "seed", least=0)
+    states = checked_count(states, "states")
+    checked_share(eventful, "eventful")
+    if rollout is None:
+        rollout = max(int(min(budget / 2, max(100 * states, min_rollout))), 1)
+    rollout = checked_count(rollout, "rollout")
+    probe = make_probe(env, state, seed=seed, budget=budget)
+    rng = np.random.default_rng([seed, stream])
+    if compares_lengths:
+        check_counters(probe, rng)
+    sample = sample_states(probe, states, seed=seed, rollout=rollout, eventful=eventful)
+    return Setup(probe, sample, rng, is_random(probe, sample.states, rng))

@@ -18,8 +18,8 @@ import jax
 import numpy as np
 from rich.console import Console
 
+from easee.agents.population import Settings
 from easee.agents.population.atari import AtariPopulation
-from easee.agents.population.learner import Settings
 from easee.envs.atari import GAMES, Atari
 from easee.experiments.deep.tasks import TASKS, hyperparameters
 from easee.experiments.harness.explorers import policy_of

@@ -70,8 +70,7 @@ def theirs(arm: str, seeds: int, jobs: int) -> Halves:
 
 def ours(arm: str, seeds: int) -> Halves:
     """Return the mean rewards of the population for a number of seeds."""
-    from easee.agents.population.learner import Settings
-    from easee.agents.population.training import Population
+    from easee.agents.population import Population, Settings
     from easee.envs.jax import Catcher
     from easee.explorers import jax as explorers
 

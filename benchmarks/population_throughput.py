@@ -20,10 +20,8 @@ from typing import Any
 import jax
 from rich.console import Console
 
-from easee.agents.population import learner
-from easee.agents.population.learner import Settings
+from easee.agents.population import Population, Settings, dqn
 from easee.agents.population.networks import CATCHER as NETWORK
-from easee.agents.population.training import Population
 from easee.envs.jax import Catcher
 from easee.experiments.deep.tasks import CATCHER, hyperparameters
 from easee.experiments.harness.explorers import policy_of
@@ -64,7 +62,7 @@ def whole(population: Population) -> float:
     """Return the seconds per step of all seeds, including a fourth of an update."""
 
     def work(blocks: int) -> Any:
-        population.blocks = 1000  # always measure the middle of training
+        population.steps = 1000 * SETTINGS.train_freq  # always measure the middle of training
         return population.advance(blocks * SETTINGS.train_freq)
 
     return seconds(work) / SETTINGS.train_freq
@@ -76,11 +74,11 @@ def parts(population: Population) -> dict[str, float]:
 
     def update(run: Any, key: Any, i: Any) -> Any:
         batch = run.replay.sample(jax.random.fold_in(key, i), 10_000, SETTINGS.batch_size, WORLD)
-        return run._replace(learner=learner.update(NETWORK, SETTINGS, run.learner, batch))
+        return run._replace(learner=dqn.update(NETWORK, SETTINGS, run.learner, batch))
 
     def act(run: Any, key: Any, i: Any) -> Any:
         observation = WORLD.observe(run.state)
-        action = learner.act(NETWORK, run.learner.params, observation)
+        action = dqn.act(NETWORK, run.learner.params, observation)
         return run._replace(state=WORLD.step(run.state, action)[0])
 
     def repeated(part: Any) -> Callable[[int], Any]:

@@ -1,1 +1,1 @@
-"""Agents that explore with EASEE: tabular Q-learning here, DQN for Stable-Baselines3 in `sb3`."""
+"""Agents that explore with EASEE: tabular Q-learning, Stable-Baselines3 and JAX populations."""

@@ -2,11 +2,11 @@
 
     Q(s, a) <- Q(s, a) + learning_rate * (r + discount * max Q(s', .) - Q(s, a))
 
-Where nothing was learned yet all actions are equally good, and what an agent does there decides
-how it explores, more than epsilon: with `ties="random"` it walks at random, whatever the explorer.
-A random choice is what the explorer is there to replace, so by default it decides there too.
+In states where nothing has been learned all actions have the same value. How ties are broken there
+affects exploration more than epsilon does: with `ties="random"` the agent walks at random whichever
+explorer it has. By default the explorer decides such ties.
 
-A step costs about two microseconds on a `Table`.
+A step takes about two microseconds on a `Table`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from easee._utils.checks import checked_count, checked_share
 from easee._utils.digests import digest
-from easee.agents.compat import check_space, fitted
+from easee.agents.compat import check_scalar, check_space, fit_explorer
 from easee.envs.action_names import action_names
 from easee.envs.table import Table
 from easee.errors import ArgumentError, ArgumentTypeError
@@ -31,31 +31,18 @@ from easee.policy import ExplorationPolicy
 
 Schedule = Callable[[float], float]
 Step = tuple[int, float, bool, bool]
-BLOCK = 1024
-
-
-class World(Protocol):
-    """What the agent steps in: states are numbers."""
-
-    n_actions: int
-    action_names: tuple[str, ...] | None
-
-    def reset(self) -> int: ...  # noqa: D102
-
-    def step(self, action: int) -> Step: ...  # noqa: D102
-
-    def name(self, state: int) -> bytes | int: ...  # noqa: D102
+BLOCK = 1024  # uniforms drawn at a time
 
 
 @dataclass(frozen=True)
 class Learned:
-    """What came out of learning.
+    """The result of learning.
 
     Attributes:
-        rewards: float (episodes,), the sum of rewards of each.
-        lengths: int (episodes,), their steps.
-        values: from a state to the values of its actions. A state is its number in a `Table`, or
-            the observation as bytes (a digest of those that are no array).
+        rewards: float (episodes,), sum of rewards of each episode.
+        lengths: int (episodes,), number of steps of each episode.
+        values: action values of each visited state. The key of a state is its number in a `Table`,
+            or the bytes of an array observation, or a digest of other observations.
     """
 
     rewards: NDArray[np.float64]
@@ -64,7 +51,7 @@ class Learned:
 
 
 def linear(start: float, end: float, fraction: float = 1.0) -> Schedule:
-    """Return a schedule that goes linearly from start to end over a fraction of learning.
+    """Return a schedule that is linear from start to end over a fraction of learning.
 
     >>> [linear(1.0, 0.5, 0.5)(x) for x in (0.0, 0.25, 0.5, 1.0)]
     [1.0, 0.75, 0.5, 0.5]
@@ -85,18 +72,19 @@ def learn(
     ties: str = "explore",
     seed: int = 0,
 ) -> Learned:
-    """Learn action values with epsilon-greedy Q-learning; the explorer says how to explore.
+    """Learn action values with epsilon-greedy Q-learning.
 
     Args:
         env: a `Table`, or an environment with discrete actions whose observations are its states.
-        explorer: for one environment, or a policy, which gets one; every action moves it.
-        episodes: how many.
-        epsilon: the chance to explore, or a function from the share of episodes done to it.
-        learning_rate: of the update.
-        discount: of the future.
-        ties: what is greedy where actions are equally good: "random" one of them, the "first", or
-            "explore", which leaves it to the explorer where all are, and is random otherwise.
-        seed: of the ties, of the environment's first reset, and of a policy's explorer.
+        explorer: an explorer of one environment, or a policy to make one from.
+        episodes: number of episodes.
+        epsilon: probability of exploring, or a function from the share of episodes done to it.
+        learning_rate: step size of the update.
+        discount: discount factor.
+        ties: greedy action where several are best: "random" (one of them), "first", or "explore",
+            which leaves the choice to the explorer where all actions are best and to chance
+            otherwise.
+        seed: random seed of ties, of the first reset, and of the explorer made from a policy.
 
     >>> from easee.envs.grids import CardinalGrid
     >>> from easee.explorers.baselines import UniformExplorer
@@ -105,30 +93,21 @@ def learn(
     array([10, 10, 10])
     """
     seed = checked_count(seed, "seed", least=0)
-    world: World = _TableWorld(env) if isinstance(env, Table) else _EnvWorld(env, seed)
-    ours = _fitted(explorer, world, seed)
+    indexed = _IndexedTable(env) if isinstance(env, Table) else _IndexedGym(env, seed)
+    n_actions, names = indexed.n_actions, indexed.action_names
+    fitted = fit_explorer(explorer, n_envs=1, n_actions=n_actions, names=names, seed=seed)
+    check_scalar(fitted)
     if ties not in ("explore", "random", "first"):
         raise ArgumentError(f"expected ties as 'explore', 'random' or 'first', found {ties!r}")
     rate = checked_share(learning_rate, "learning_rate")
     schedule = epsilon if callable(epsilon) else _constant(checked_share(epsilon, "epsilon"))
-    greedy = _first if ties == "first" else _Random(seed, undecided=ties == "explore")
-    learner = _Learner(world, ours, greedy, rate, checked_share(discount, "discount"))
+    greedy = _first_best if ties == "first" else _RandomBest(seed, undecided=ties == "explore")
+    learner = _Learner(indexed, fitted, greedy, rate, checked_share(discount, "discount"))
     total = checked_count(episodes, "episodes")
     history = [learner.episode(checked_share(schedule(i / total), "epsilon")) for i in range(total)]
-    values = {world.name(s): row for s, row in learner.rows.items()}
+    values = {indexed.key(state): row for state, row in learner.rows.items()}
     rewards, lengths = zip(*history, strict=True)
     return Learned(np.array(rewards), np.array(lengths), values)
-
-
-def _fitted(explorer: ExplorationPolicy | BaseExplorer, world: World, seed: int) -> BaseExplorer:
-    ours = fitted(
-        explorer, n_envs=1, n_actions=world.n_actions, names=world.action_names, seed=seed
-    )
-    if not isinstance(ours, BaseExplorer):
-        raise ArgumentTypeError(
-            f"expected an ExplorationPolicy or an explorer of easee, found {type(ours).__name__}"
-        )
-    return ours
 
 
 def _constant(value: float) -> Schedule:
@@ -136,57 +115,57 @@ def _constant(value: float) -> Schedule:
 
 
 class _Learner:
-    """The values so far, and an episode with them."""
+    """Action values and the loop that updates them."""
 
     def __init__(
         self,
-        world: World,
+        env: _IndexedTable | _IndexedGym,
         explorer: BaseExplorer,
         greedy: Callable[[list[float]], int],
         rate: float,
         discount: float,
     ) -> None:
-        self.world = world
+        self.env = env
         self.explorer = explorer
         self.greedy = greedy
         self.rate = rate
         self.discount = discount
-        n_actions = world.n_actions
+        n_actions = env.n_actions
         self.rows: dict[int, list[float]] = defaultdict(lambda: [0.0] * n_actions)
 
     def episode(self, epsilon: float) -> tuple[float, int]:
-        """Play and learn from one episode; return its reward and its length."""
-        # Everything in local names: this loop is all that costs.
+        """Learn from one episode; return its reward and its length."""
+        # Local names are faster, and this loop dominates the run time.
         rows, greedy, rate, discount = self.rows, self.greedy, self.rate, self.discount
-        step, choose, report = self.world.step, self.explorer.choose_one, self.explorer.step_one
-        row = rows[self.world.reset()]
+        step, choose, follow = self.env.step, self.explorer.choose_one, self.explorer.step_one
+        row = rows[self.env.reset()]
         self.explorer.reset()
         total, length, done = 0.0, 0, False
         while not done:
             best = greedy(row)
             action = choose(best, epsilon) if best >= 0 else choose(0, 1.0)
             state, reward, terminated, truncated = step(action)
-            following = rows[state]
-            target = reward if terminated else reward + discount * max(following)
+            next_row = rows[state]
+            target = reward if terminated else reward + discount * max(next_row)
             row[action] += rate * (target - row[action])
             done = terminated or truncated
-            report(action, done)
-            row = following
+            follow(action, done)
+            row = next_row
             total += reward
             length += 1
         return total, length
 
 
-def _first(row: list[float]) -> int:
+def _first_best(row: list[float]) -> int:
     return row.index(max(row))
 
 
-class _Random:
-    """The best action, and a random one of them where there are several.
+class _RandomBest:
+    """Returns a random one of the best actions.
 
     Args:
-        seed: of the choice.
-        undecided: return -1 where all actions are equally good.
+        seed: random seed.
+        undecided: whether to return -1 where all actions are equally good.
     """
 
     def __init__(self, seed: int, undecided: bool) -> None:
@@ -209,19 +188,19 @@ class _Random:
         return action
 
 
-class _TableWorld:
-    """A table, with plain lists instead of arrays."""
+class _IndexedTable:
+    """A table as lists, which are faster than arrays for single elements."""
 
     def __init__(self, table: Table) -> None:
+        if not table.max_steps and not table.ends.any():
+            raise ArgumentError(
+                "expected a table whose episodes end, found one without ends and without a step "
+                "limit: tabulate gymnasium.wrappers.TimeLimit(env, max_episode_steps)"
+            )
         self.action_names: tuple[str, ...] | None = None
         self.n_actions = table.successors.shape[1]
         columns = (table.successors.tolist(), table.rewards.tolist(), table.ends.tolist())
         self.rows = [list(zip(*row, strict=True)) for row in zip(*columns, strict=True)]
-        if not table.max_steps and not table.ends.any():
-            raise ArgumentError(
-                "expected a table whose episodes end, found one without an end and without a limit "
-                "of steps: tabulate gymnasium.wrappers.TimeLimit(env, max_episode_steps)"
-            )
         self.limit = table.max_steps or -1
         self.state = self.steps = 0
 
@@ -234,12 +213,12 @@ class _TableWorld:
         self.steps += 1
         return self.state, reward, end, self.steps == self.limit
 
-    def name(self, state: int) -> int:
+    def key(self, state: int) -> int:
         return state
 
 
-class _EnvWorld:
-    """An environment whose observations are numbered as they come."""
+class _IndexedGym:
+    """A Gymnasium environment whose observations are numbered in the order of their appearance."""
 
     def __init__(self, env: gym.Env[Any, Any], seed: int) -> None:
         if not isinstance(env, gym.Env):
@@ -252,7 +231,7 @@ class _EnvWorld:
         self.action_names = action_names(env)
         self.seed: int | None = seed
         self.numbers: dict[bytes, int] = {}
-        self.names: list[bytes] = []
+        self.keys: list[bytes] = []
 
     def reset(self) -> int:
         observation, _ = self.env.reset(seed=self.seed)
@@ -264,18 +243,18 @@ class _EnvWorld:
         return self._number(observation), float(reward), terminated, truncated
 
     def _number(self, observation: Any) -> int:
-        key = _bytes(observation)
-        number = self.numbers.setdefault(key, len(self.names))
-        if number == len(self.names):
-            self.names.append(key)
+        key = _observation_key(observation)
+        number = self.numbers.setdefault(key, len(self.keys))
+        if number == len(self.keys):
+            self.keys.append(key)
         return number
 
-    def name(self, state: int) -> bytes:
-        return self.names[state]
+    def key(self, state: int) -> bytes:
+        return self.keys[state]
 
 
-def _bytes(observation: Any) -> bytes:
-    """Return what tells an observation from others; equal numbers are, whatever their kind."""
+def _observation_key(observation: Any) -> bytes:
+    """Return bytes that identify an observation; equal integers of different types are equal."""
     if isinstance(observation, int | np.integer) and abs(int(observation)) < 2**63:
         return np.int64(observation).tobytes()
     if not isinstance(observation, np.ndarray | float | np.floating):

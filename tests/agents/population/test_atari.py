@@ -1,16 +1,12 @@
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import easee
 from easee import ArgumentError, Explorer, UniformExplorer, ZetaExplorer, priors
-from easee.agents.population import frames
+from easee.agents.population import Settings
 from easee.agents.population.atari import AtariPopulation
-from easee.agents.population.frames import Kept
-from easee.agents.population.learner import Settings
 from easee.agents.population.networks import Convolution, Network
-from easee.envs.atari import Atari
 
 TINY = Network((Convolution(4, 8, 8), Convolution(8, 4, 3)), hidden=(16,))
 SETTINGS = Settings(
@@ -18,82 +14,47 @@ SETTINGS = Settings(
 )
 
 
-def test_frames_make_the_stacks_that_the_game_shows():
-    env = Atari("freeway", 2, max_frames=100)  # episodes of 25 steps
-    kept, rng = Kept.empty(2, 40), np.random.default_rng(0)
-    store = np.zeros((2, kept.size, 84, 84), np.uint8)
-    stacks = jax.jit(jax.vmap(frames.stacks))
-    batches = jax.jit(jax.vmap(frames.batch))
-    history = []
-    seen = env.reset(seed=0)[0]
-    store[:, 0] = seen[:, -1]
-    for step in range(130):
-        place = step % kept.size
-        ours = stacks(store, jnp.full((2, 1), place), kept.ages[:, place, None])[:, 0]
-        np.testing.assert_allclose(ours, seen.transpose(0, 2, 3, 1) / 255, atol=1e-6)
-        actions = rng.integers(3, size=2)
-        following, rewards, terminated, truncated, _ = env.step(actions)
-        dones = terminated | truncated
-        kept.add(step, actions, rewards, dones)
-        store[:, (step + 1) % kept.size] = following[:, -1]
-        history.append((seen, actions, rewards, dones, following))
-        seen = following
-        if step % 10 == 9:
-            check_batch(batches, kept, store, history, step + 1)
-
-
-def check_batch(batches, kept, store, history, steps):
-    generators = [np.random.default_rng([steps, i]) for i in range(2)]
-    sampled = kept.sample(generators, steps, (16,))
-    batch = batches(store, sampled)
-    oldest = max(0, steps - 40)
-    for run in range(2):
-        for i, place in enumerate(sampled[run, :, 0]):
-            (step,) = [s for s in range(oldest, steps) if s % kept.size == place]
-            seen, actions, rewards, dones, following = (part[run] for part in history[step])
-            assert batch.actions[run, i] == actions
-            assert batch.rewards[run, i] == rewards and batch.dones[run, i] == dones
-            show = batch.observations[run, i]
-            np.testing.assert_allclose(show, seen.transpose(1, 2, 0) / 255, atol=1e-6)
-            if not dones:
-                show = batch.next_observations[run, i]
-                np.testing.assert_allclose(show, following.transpose(1, 2, 0) / 255, atol=1e-6)
-
-
-def population(groups=2):
+def freeway(groups=2):
     policy = easee.compile(priors.get("freeway"), depth=4)
-    ours = [policy, UniformExplorer(3, seed=1), ZetaExplorer(3, seed=2)]
-    return AtariPopulation("freeway", ours, [0, 1, 2], SETTINGS, TINY, bins=4, groups=groups)
+    explorers = [policy, UniformExplorer(3, seed=1), ZetaExplorer(3, seed=2)]
+    return AtariPopulation("freeway", explorers, [0, 1, 2], SETTINGS, TINY, bins=4, groups=groups)
 
 
 @pytest.mark.slow
-def test_it_plays_learns_and_goes_on(tmp_path):
-    first = population()
-    before = jax.tree.map(np.asarray, [group.learner for group in first.groups])
+def test_training_learns_and_resumes_from_a_checkpoint(tmp_path):
+    first = freeway()
+    before = jax.tree.map(np.asarray, [group.learner.params for group in first.groups])
     first.advance(150)
     assert first.steps == 150
-    for group, old in zip(first.groups, before, strict=True):
-        assert all(
-            np.abs(a - b).max() > 0
-            for a, b in zip(group.learner.params, old.params, strict=True)
-            for a, b in zip(a.values(), b.values(), strict=True)
-        )
+    after = [group.learner.params for group in first.groups]
+    changes = jax.tree.map(lambda new, old: np.abs(new - old).max(), after, before)
+    assert min(jax.tree.leaves(changes)) > 0
     first.save(tmp_path / "x.npz")
-    second = population()
+    second = freeway()
     second.load(tmp_path / "x.npz")
     assert second.steps == 150
-    for ours, theirs in zip(second.groups, first.groups, strict=True):
-        np.testing.assert_array_equal(ours.frames, theirs.frames)
-        size = ours.kept.size
-        assert (ours.kept.ages[:, 150 % size] == 0).all()
-        assert (ours.kept.dones[:, 149 % size] == 1).all()
+    for resumed, saved in zip(second.groups, first.groups, strict=True):
+        np.testing.assert_array_equal(resumed.frames, saved.frames)
+        size = resumed.replay.size
+        assert (resumed.replay.ages[:, 150 % size] == 0).all()
+        assert (resumed.replay.dones[:, 149 % size] == 1).all()
     curves = second.advance()
     assert second.finished
-    # 2,048 steps are an episode of Freeway; a new one began after 150.
+    # An episode of Freeway has 2,048 steps, and a new one started after 150.
     assert (curves.counts.sum(axis=1) == 1).all() and (curves.sums >= 0).all()
 
 
-def test_runs_share_no_explorer():
+def test_resuming_reseeds_the_explorers(tmp_path):
+    first, second = freeway(), freeway()
+    first.advance(5)
+    first.save(tmp_path / "x.npz")
+    second.load(tmp_path / "x.npz")
+    (policy_explorer, *_), *_ = (group.explorers for group in second.groups)
+    expected = Explorer(policy_explorer.policy, seed=np.random.default_rng([0, 5, 1]))
+    np.testing.assert_equal(policy_explorer.state_dict(), expected.state_dict())
+
+
+def test_runs_must_not_share_an_explorer():
     explorer = UniformExplorer(3)
     with pytest.raises(ArgumentError, match="found one twice"):
         AtariPopulation("freeway", [explorer, explorer], [0, 1], SETTINGS, TINY)
@@ -106,3 +67,16 @@ def test_explorers_must_fit_the_game():
     with pytest.raises(ArgumentError, match="for 2 environments"):
         freeway = easee.compile(priors.get("freeway"), depth=3)
         AtariPopulation("freeway", [Explorer(freeway, n_envs=2)], [0], SETTINGS, TINY)
+
+
+@pytest.mark.parametrize(
+    ("settings", "network", "message"),
+    [
+        (300, TINY, "expected Settings"),
+        (SETTINGS, "cnn", "expected a Network"),
+        (SETTINGS, Network(hidden=[8]), "a Network that is hashable"),
+    ],
+)
+def test_invalid_arguments_are_rejected(settings, network, message):
+    with pytest.raises(ArgumentError, match=message):
+        AtariPopulation("freeway", [UniformExplorer(3)], [0], settings, network)

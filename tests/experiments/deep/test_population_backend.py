@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 import easee
-from easee.agents.population.training import Population
+from easee.agents.population import Population
 from easee.cli import app
 from easee.envs import jax as worlds
 from easee.experiments.deep import population_backend as population
@@ -135,7 +135,7 @@ def test_stopped_while_results_are_handed_over(tmp_path, monkeypatch):
 
 def test_a_missing_extra_discards_no_results(tmp_path, monkeypatch):
     run(tmp_path, seeds=1, arms=["uniform"])
-    monkeypatch.setitem(sys.modules, "easee.agents.population.training", None)
+    monkeypatch.setitem(sys.modules, "easee.agents.population", None)
     with pytest.raises(ImportError):
         run(tmp_path, seeds=1, arms=["uniform"], force=True)
     assert (tmp_path / "runs.csv").exists()

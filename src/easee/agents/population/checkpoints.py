@@ -1,4 +1,4 @@
-"""Arrays in a file, so that a population goes on where it was."""
+"""Checkpoints: trees of arrays in a file, with a description of the runs they belong to."""
 
 from __future__ import annotations
 
@@ -6,66 +6,61 @@ import json
 from pathlib import Path
 from typing import Any, TypeVar
 
+import jax
 import numpy as np
 
 from easee._utils.files import replacing
-from easee.errors import ArgumentError, MissingExtraError
-
-try:
-    import jax
-except ImportError:
-    raise MissingExtraError("jax", "jax") from None
+from easee.errors import ArgumentError
 
 Tree = TypeVar("Tree")
 
 
-def save(path: Path, tree: Any, about: dict[str, Any]) -> None:
-    """Write arrays, and plain data that says what they are; an old file is replaced at the end."""
-    leaves = {f"{i}": np.asarray(_plain(leaf)) for i, leaf in enumerate(jax.tree.leaves(tree))}
-    note = np.frombuffer(json.dumps(about).encode(), np.uint8)
+def save(path: Path, tree: Any, description: dict[str, Any]) -> None:
+    """Write a tree of arrays and its description; an existing file is replaced atomically."""
+    arrays = {f"{i}": np.asarray(_as_numbers(a)) for i, a in enumerate(jax.tree.leaves(tree))}
+    text = np.frombuffer(json.dumps(description).encode(), np.uint8)
     with replacing(path) as file:
-        np.savez(file, allow_pickle=False, about=note, **leaves)
+        np.savez(file, allow_pickle=False, description=text, **arrays)
 
 
-def load(path: Path, like: Tree, about: dict[str, Any]) -> Tree:
-    """Read arrays of the same shapes as those of a tree.
+def load(path: Path, template: Tree, description: dict[str, Any]) -> Tree:
+    """Read a tree of arrays with the structure, shapes and types of a template.
 
     Raises:
-        ArgumentError: the file is damaged, or of something else.
+        ArgumentError: the file is damaged, or has another description or other arrays.
     """
     found, arrays = _read(path)
-    leaves, structure = jax.tree.flatten(like)
-    other = _differences(json.loads(json.dumps(about)), found)
-    other += _other_arrays([_plain(leaf) for leaf in leaves], arrays)
-    if other:
+    leaves, structure = jax.tree.flatten(template)
+    expected = json.loads(json.dumps(description))
+    mismatches = [
+        f"{key} {value}, found {found.get(key)}"
+        for key, value in expected.items()
+        if found.get(key) != value
+    ] + _array_mismatches([_as_numbers(leaf) for leaf in leaves], arrays)
+    if mismatches:
         raise ArgumentError(
-            f"{path} is a checkpoint of other runs: expected {other[0]}. Remove it to start over"
+            f"{path} is a checkpoint of other runs: expected {mismatches[0]}. Remove it to start "
+            "over"
         )
-    read: Tree = jax.tree.unflatten(structure, map(_like, arrays, leaves))
-    return read
+    tree: Tree = jax.tree.unflatten(structure, map(_as_type_of, leaves, arrays))
+    return tree
 
 
 def _read(path: Path) -> tuple[dict[str, Any], list[Any]]:
-    """Return what a file says of its arrays, and the arrays."""
+    """Return the description and the arrays of a file."""
     try:
         with open(path, "rb") as handle, np.load(handle) as file:
-            about = dict(json.loads(bytes(file["about"])))
-            return about, [file[f"{i}"] for i in range(len(file.files) - 1)]
+            description = dict(json.loads(bytes(file["description"])))
+            return description, [file[f"{i}"] for i in range(len(file.files) - 1)]
     except FileNotFoundError:
         raise ArgumentError(f"there is no checkpoint {path}") from None
-    except Exception as error:  # whatever unpacking and parsing of a damaged file comes upon
+    except Exception as error:  # a damaged file can make NumPy and JSON raise many kinds
         raise ArgumentError(
-            f"{path} is no checkpoint, or not a whole one ({error}): remove it to start over"
+            f"{path} is not a checkpoint, or is incomplete ({error}): remove it to start over"
         ) from None
 
 
-def _differences(ours: dict[str, Any], found: dict[str, Any]) -> list[str]:
-    return [
-        f"{key} {ours[key]}, found {found.get(key)}" for key in ours if found.get(key) != ours[key]
-    ]
-
-
-def _other_arrays(leaves: list[Any], arrays: list[Any]) -> list[str]:
+def _array_mismatches(leaves: list[Any], arrays: list[Any]) -> list[str]:
     if len(arrays) != len(leaves):
         return [f"{len(leaves)} arrays, found {len(arrays)}"]
     return [
@@ -79,13 +74,13 @@ def _is_key(leaf: Any) -> bool:
     return bool(jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key))
 
 
-def _plain(leaf: Any) -> Any:
-    """Return an array of numbers: those of a random key, if it is one."""
+def _as_numbers(leaf: Any) -> Any:
+    """Return the data of random keys, and other arrays unchanged."""
     return jax.random.key_data(leaf) if _is_key(leaf) else leaf
 
 
-def _like(array: Any, leaf: Any) -> Any:
-    """Return numbers as what they were read for."""
+def _as_type_of(leaf: Any, array: Any) -> Any:
+    """Return an array as random keys if the template has keys there."""
     if not _is_key(leaf):
         return array
     return jax.random.wrap_key_data(array, impl=jax.random.key_impl(leaf))

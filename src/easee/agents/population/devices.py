@@ -1,4 +1,4 @@
-"""The device that a population runs on: which it is, and how much it holds."""
+"""The device that a population runs on, and its memory."""
 
 from __future__ import annotations
 
@@ -7,56 +7,56 @@ import math
 from functools import lru_cache
 from typing import Any
 
+import jax
+
 from easee._utils.memory import free_memory
 from easee.agents.population.networks import Network
-from easee.errors import MissingExtraError, PopulationTooLargeError
+from easee.errors import PopulationTooLargeError
 
-try:
-    import jax
-except ImportError:
-    raise MissingExtraError("jax", "jax") from None
-
-WORKING = 8  # copies of what the network computes for a batch that an update has at once
-SHARE = 0.9  # of the memory that may be used
+WORKING_COPIES = 8  # estimated copies of a batch's activations that an update holds at once
+USABLE = 0.9  # share of the free memory that runs may use
 
 
 @lru_cache(maxsize=1)
-def announce() -> None:
-    """Say once if there is no accelerator."""
+def warn_if_cpu() -> None:
+    """Log a warning, once, if there is no accelerator."""
     if jax.default_backend() == "cpu":
         logging.getLogger("easee").warning(
             "JAX finds no GPU: the population runs on the CPU, some hundred times slower"
         )
 
 
-def memory() -> int:
-    """Return how many bytes the device can hold."""
+def device_memory() -> int:
+    """Return the free memory of the device in bytes."""
     stats = jax.local_devices()[0].memory_stats()
     if stats and "bytes_limit" in stats:
         return int(stats["bytes_limit"]) - int(stats.get("bytes_in_use", 0))
     return free_memory()
 
 
-def check_room(run: Any, count: int, network: Network, shape: tuple[int, ...], batch: int) -> None:
-    """Check that so many runs fit.
+def check_memory(
+    run: Any, count: int, network: Network, shape: tuple[int, ...], batch: int
+) -> None:
+    """Check that a number of runs fits in the device's memory.
 
     Args:
-        run: one, as arrays or their shapes.
-        count: how many are wanted.
-        network: what they learn.
-        shape: of an observation.
-        batch: transitions of an update.
+        run: tree of the arrays of one run, or of their shapes.
+        count: number of runs.
+        network: their network.
+        shape: shape of an observation.
+        batch: number of transitions of an update.
 
     Raises:
-        PopulationTooLargeError: they do not; it says how many would.
+        PopulationTooLargeError: they do not fit; the message says how many would.
     """
-    kept = sum(math.prod(leaf.shape) * leaf.dtype.itemsize for leaf in jax.tree.leaves(run))
-    each = kept + 4 * WORKING * batch * network.activations(shape)
-    room = int(SHARE * memory())
-    if count * each > room:
+    stored = sum(math.prod(leaf.shape) * leaf.dtype.itemsize for leaf in jax.tree.leaves(run))
+    needed = stored + 4 * WORKING_COPIES * batch * network.activations(shape)
+    available = int(USABLE * device_memory())
+    if count * needed > available:
         raise PopulationTooLargeError(
-            f"{count} runs need {_gib(count * each)}, {_gib(each)} each, and the device has room "
-            f"for {_gib(room)}: {room // each} fit. Take fewer seeds, or a smaller buffer_size"
+            f"{count} runs need {_gib(count * needed)}, {_gib(needed)} each, and the device has "
+            f"{_gib(available)}: {available // needed} fit. Use fewer seeds or a smaller "
+            "buffer_size"
         )
 
 

@@ -1,7 +1,7 @@
-"""Q-networks as data and pure functions, initialised as PyTorch does.
+"""Q-networks as data and pure functions, initialised as in PyTorch.
 
-Convolutions are written as patches times a matrix. Under `vmap`, with weights of its own for each
-seed, that becomes one batched product, where `lax.conv` becomes a grouped convolution and is slow.
+Convolutions are computed as patches times a matrix. Under `vmap` over seeds, each with its own
+weights, that becomes one batched product, whereas `lax.conv` becomes a slow grouped convolution.
 """
 
 from __future__ import annotations
@@ -11,21 +11,18 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from easee.errors import ArgumentError, MissingExtraError
+import jax
+import jax.numpy as jnp
+from jax import Array
 
-try:
-    import jax
-    import jax.numpy as jnp
-    from jax import Array
-except ImportError:
-    raise MissingExtraError("jax", "jax") from None
+from easee.errors import ArgumentError
 
-Params = list[dict[str, Array]]  # of each layer, "w" and "b"
+Params = list[dict[str, Array]]  # "w" and "b" of each layer
 
 
 @dataclass(frozen=True)
 class Convolution:
-    """A layer: its channels, the side of its kernel, the stride, and zeros around the image."""
+    """A convolutional layer: output channels, side of the kernel, stride, zeros at each border."""
 
     channels: int
     kernel: int
@@ -33,27 +30,27 @@ class Convolution:
     padding: int = 0
 
     def size(self, side: int) -> int:
-        """Return the side of its output."""
+        """Return the size of the output along an axis of the input of size `side`."""
         return (side + 2 * self.padding - self.kernel) // self.stride + 1
 
 
 @dataclass(frozen=True)
 class Network:
-    """Convolutions, then fully connected layers, with ReLU between them.
+    """Convolutions followed by fully connected layers, with ReLU between layers.
 
     Attributes:
-        convolutions: for observations (height, width, channels); none for vectors.
-        hidden: units of the layers before the output.
+        convolutions: layers for observations (height, width, channels); none for vectors.
+        hidden: number of units of each hidden layer.
     """
 
     convolutions: tuple[Convolution, ...] = ()
     hidden: tuple[int, ...] = (64, 64)
 
     def init(self, key: Array, observation_shape: tuple[int, ...], n_actions: int) -> Params:
-        """Return weights: uniform within 1 / sqrt(fan-in), as PyTorch's layers have by default."""
+        """Return random weights, uniform within 1 / sqrt(fan-in) as by default in PyTorch."""
         shapes = self.shapes(observation_shape, n_actions)
         keys = jax.random.split(key, len(shapes))
-        return [_layer(k, shape) for k, shape in zip(keys, shapes, strict=True)]
+        return [_init_layer(k, shape) for k, shape in zip(keys, shapes, strict=True)]
 
     def shapes(self, observation_shape: tuple[int, ...], n_actions: int) -> list[tuple[int, ...]]:
         """Return the shapes of the layers' weights."""
@@ -62,7 +59,7 @@ class Network:
         if self.convolutions and len(shape) != 3:
             raise ArgumentError(
                 "expected observations (height, width, channels) for convolutions, found shape "
-                f"{shape}: take a network without, say networks.MLP"
+                f"{shape}: use a network without convolutions, e.g. networks.MLP"
             )
         for layer in self.convolutions:
             height, width, channels = shape
@@ -76,13 +73,13 @@ class Network:
         return shapes + list(pairwise((math.prod(shape), *self.hidden, n_actions)))
 
     def activations(self, observation_shape: tuple[int, ...]) -> int:
-        """Return how many numbers there are between input and output for one observation."""
+        """Return the number of activations, patches included, for one observation."""
         height, width, *_ = (*observation_shape, 1, 1)
         count = math.prod(observation_shape) + sum(self.hidden)
         shapes = self.shapes(observation_shape, 1)
         for layer, shape in zip(self.convolutions, shapes, strict=False):
             height, width = layer.size(height), layer.size(width)
-            count += height * width * (math.prod(shape[:-1]) + layer.channels)  # with the patches
+            count += height * width * (math.prod(shape[:-1]) + layer.channels)
         return count
 
     def apply(self, params: Params, observations: Array) -> Array:
@@ -97,7 +94,7 @@ class Network:
         return values @ last["w"] + last["b"]
 
 
-def _layer(key: Array, shape: tuple[int, ...]) -> dict[str, Array]:
+def _init_layer(key: Array, shape: tuple[int, ...]) -> dict[str, Array]:
     bound = math.prod(shape[:-1]) ** -0.5
     weights, biases = jax.random.split(key)
     return {
@@ -106,46 +103,46 @@ def _layer(key: Array, shape: tuple[int, ...]) -> dict[str, Array]:
     }
 
 
-def _blocks(layer: Convolution) -> int:
-    """Return the side of the blocks into which an image is cut: fewer and wider patches."""
+def _block_side(layer: Convolution) -> int:
+    """Return the side of the blocks that images are cut into, for fewer and wider patches."""
     return layer.stride if layer.kernel % layer.stride == 0 else 1
 
 
 def _patches(images: Array, layer: Convolution) -> Array:
-    """Return what each output sees, (batch, height, width, kernel * kernel * channels)."""
-    side = _blocks(layer)
+    """Return the input of each output, (batch, height, width, kernel * kernel * channels)."""
+    side = _block_side(layer)
     height, width = (layer.size(n) for n in images.shape[1:3])
     if layer.padding:
-        around = (layer.padding, layer.padding)
-        images = jnp.pad(images, ((0, 0), around, around, (0, 0)))
+        border = (layer.padding, layer.padding)
+        images = jnp.pad(images, ((0, 0), border, border, (0, 0)))
     kernel, stride = layer.kernel // side, layer.stride // side
     if side > 1:
         rows, columns = (n // side for n in images.shape[1:3])
         cut = images[:, : rows * side, : columns * side]
         cut = cut.reshape(len(images), rows, side, columns, side, -1)
         images = cut.transpose(0, 1, 3, 2, 4, 5).reshape(len(images), rows, columns, -1)
-    seen = [
+    patches = [
         images[:, i : i + stride * height : stride, j : j + stride * width : stride]
         for i in range(kernel)
         for j in range(kernel)
     ]
-    return jnp.concatenate([part[:, :height, :width] for part in seen], axis=-1)
+    return jnp.concatenate([patch[:, :height, :width] for patch in patches], axis=-1)
 
 
 def _matrix(weights: Array, layer: Convolution) -> Array:
     """Return weights (kernel, kernel, in, out) in the order of the patches."""
-    side = _blocks(layer)
+    side = _block_side(layer)
     n = layer.kernel // side
     cut: Any = weights.reshape(n, side, n, side, *weights.shape[2:])
     return jnp.asarray(cut.transpose(0, 2, 1, 3, 4, 5).reshape(-1, weights.shape[-1]))
 
 
 MLP = Network()
-# As `easee.agents.sb3.networks.CatcherCnn` and what Stable-Baselines3 puts behind it.
+# `easee.agents.sb3.networks.CatcherCnn` and the layers that Stable-Baselines3 adds to it.
 CATCHER = Network(
     tuple(Convolution(c, 3, 2, padding=1) for c in (16, 32, 32)), hidden=(128, 64, 64)
 )
-# Of Mnih et al., "Human-level control through deep reinforcement learning", 2015.
+# Mnih et al., "Human-level control through deep reinforcement learning", 2015.
 NATURE = Network(
     (Convolution(32, 8, 4), Convolution(64, 4, 2), Convolution(64, 3, 1)), hidden=(512,)
 )

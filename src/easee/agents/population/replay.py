@@ -1,27 +1,23 @@
-"""Replay in device memory, for one run; callers map over runs.
+"""Replay buffer of one run in device memory; callers map over runs.
 
-Runs are in step, so the place to write is the same for all. Environments in JAX have small states:
-`StateReplay` keeps those, and observations are made from them when they are sampled.
+Environments in JAX have small states, so `StateReplay` stores states and computes observations when
+they are sampled.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from easee.agents.population.learner import Batch
-from easee.envs.jax import World
-from easee.errors import MissingExtraError
+import jax
+import jax.numpy as jnp
+from jax import Array
 
-try:
-    import jax
-    import jax.numpy as jnp
-    from jax import Array
-except ImportError:
-    raise MissingExtraError("jax", "jax") from None
+from easee.agents.population.dqn import Batch
+from easee.envs.jax import World
 
 
 class StateReplay(NamedTuple):
-    """The last transitions, as states of a world; the place of step t is t modulo the size."""
+    """The last transitions, as states of a world; step t is stored at index t modulo the size."""
 
     before: Any
     after: Any
@@ -31,23 +27,21 @@ class StateReplay(NamedTuple):
 
     @classmethod
     def empty(cls, size: int, state: Any) -> StateReplay:
-        """Return a replay for so many transitions between states like this one."""
-        room = jax.tree.map(lambda leaf: jnp.zeros((size, *leaf.shape), leaf.dtype), state)
-        return cls(room, room, jnp.zeros(size, jnp.int32), jnp.zeros(size), jnp.zeros(size))
+        """Return a replay buffer of `size` transitions between states like the given one."""
+        states = jax.tree.map(lambda leaf: jnp.zeros((size, *leaf.shape), leaf.dtype), state)
+        return cls(states, states, jnp.zeros(size, jnp.int32), jnp.zeros(size), jnp.zeros(size))
 
     def add(self, step: Array, transition: StateReplay) -> StateReplay:
-        """Keep the transition of a step in place of the oldest."""
-        place = step % len(self.actions)
-        kept: StateReplay = jax.tree.map(
-            lambda room, new: room.at[place].set(new), self, transition
+        """Return the buffer with the transition of a step in place of the oldest."""
+        index = step % len(self.actions)
+        replay: StateReplay = jax.tree.map(
+            lambda stored, new: stored.at[index].set(new), self, transition
         )
-        return kept
+        return replay
 
     def sample(self, key: Array, filled: Array, count: int, world: World) -> Batch:
-        """Return so many transitions of the first `filled` steps or, if fewer, of those kept."""
-        places = jax.random.randint(key, (count,), 0, jnp.minimum(filled, len(self.actions)))
-        found = jax.tree.map(lambda room: room[places], self)
+        """Return `count` transitions drawn from the first `filled`, or from all stored if fewer."""
+        indices = jax.random.randint(key, (count,), 0, jnp.minimum(filled, len(self.actions)))
+        before, after, actions, rewards, dones = jax.tree.map(lambda stored: stored[indices], self)
         observe = jax.vmap(world.observe)
-        return Batch(
-            observe(found.before), found.actions, found.rewards, found.dones, observe(found.after)
-        )
+        return Batch(observe(before), actions, rewards, dones, observe(after))

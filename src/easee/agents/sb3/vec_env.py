@@ -1,4 +1,4 @@
-"""Gymnasium's vector environments for Stable-Baselines3, which has a kind of its own."""
+"""Adapter from Gymnasium's vector environments to Stable-Baselines3's."""
 
 from __future__ import annotations
 
@@ -8,20 +8,16 @@ from typing import Any
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
+from stable_baselines3.common.vec_env import VecEnv
 
-from easee.errors import ArgumentError, MissingExtraError
-
-try:
-    from stable_baselines3.common.vec_env import VecEnv
-except ImportError:
-    raise MissingExtraError("stable-baselines3", "sb3") from None
+from easee.errors import ArgumentError
 
 
 class VectorAdapter(VecEnv):
     """A Gymnasium vector environment as one of Stable-Baselines3's.
 
     Args:
-        envs: with SAME_STEP autoreset, which is what Stable-Baselines3 expects.
+        envs: vector environment with SAME_STEP autoreset, as Stable-Baselines3 expects.
 
     >>> import gymnasium as gym
     >>> mode = {"autoreset_mode": AutoresetMode.SAME_STEP}
@@ -42,13 +38,13 @@ class VectorAdapter(VecEnv):
         self._actions: NDArray[Any] = np.zeros(0)
 
     def reset(self) -> Any:
-        """Start all environments, with the seeds that were set."""
+        """Reset all environments with the seeds and options that were set."""
         seeds: Any = None if None in self._seeds else list(self._seeds)
         options = self._options[0]
         if any(other != options for other in self._options):
             raise ArgumentError(
-                "expected the same options for all environments, found different ones: a vector "
-                "environment of Gymnasium's takes one dictionary"
+                "expected the same options for all environments, found different ones: Gymnasium's "
+                "vector environments take one dictionary"
             )
         observation, _ = self.envs.reset(seed=seeds, options=options or None)
         self._reset_seeds()
@@ -56,17 +52,17 @@ class VectorAdapter(VecEnv):
         return observation
 
     def step_async(self, actions: NDArray[Any]) -> None:
-        """Remember what to do."""
+        """Store the actions of the next `step_wait`."""
         self._actions = actions
 
     def step_wait(self) -> Any:
-        """Do it."""
+        """Take the stored actions."""
         observation, rewards, terminated, truncated, info = self.envs.step(self._actions)
         done = terminated | truncated
-        infos = [_of_one(info, i) for i in range(self.num_envs)]
+        infos = [_info_of_env(info, i) for i in range(self.num_envs)]
         for i in np.flatnonzero(done).tolist():
-            # What the last step said; what the reset after it said comes first.
-            infos[i] |= _of_one(info.get("final_info", {}), i)
+            # The entries of the episode's last step override those of the reset after it.
+            infos[i] |= _info_of_env(info.get("final_info", {}), i)
             infos[i]["terminal_observation"] = info["final_obs"][i]
             infos[i]["TimeLimit.truncated"] = bool(truncated[i] and not terminated[i])
         return observation, np.asarray(rewards, np.float32), done, infos
@@ -76,69 +72,65 @@ class VectorAdapter(VecEnv):
         self.envs.close()
 
     def has_attr(self, attr_name: str) -> bool:
-        """Say whether the vector environment has an attribute, or every environment in it."""
+        """Return whether the vector environment, or each environment in it, has an attribute."""
         if hasattr(self.envs, attr_name):
             return True
         return hasattr(self.envs.unwrapped, "call") and all(
-            self._each("has_wrapper_attr", attr_name)
+            self._call_each("has_wrapper_attr", attr_name)
         )
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Return an attribute of the vector environment, for every index, or of those in it."""
+        """Return an attribute of the vector environment or of its environments, per index."""
         chosen = list(self._get_indices(indices))
         if hasattr(self.envs, attr_name):
             return [getattr(self.envs, attr_name)] * len(chosen)
-        found = self._each("get_wrapper_attr", attr_name)
-        return [found[i] for i in chosen]
+        values = self._call_each("get_wrapper_attr", attr_name)
+        return [values[i] for i in chosen]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Set an attribute of the vector environment, or of those in it."""
-        several: Any = self.envs.unwrapped
-        if hasattr(self.envs, attr_name) or not hasattr(several, "set_attr"):
+        """Set an attribute of the vector environment or of its environments."""
+        inner: Any = self.envs.unwrapped
+        if hasattr(self.envs, attr_name) or not hasattr(inner, "set_attr"):
             setattr(self.envs, attr_name, value)
             return
         chosen = set(self._get_indices(indices))
-        known = all(self._each("has_wrapper_attr", attr_name))
-        before = self._each("get_wrapper_attr", attr_name) if known else [value] * self.num_envs
-        several.set_attr(attr_name, [value if i in chosen else x for i, x in enumerate(before)])
+        known = all(self._call_each("has_wrapper_attr", attr_name))
+        old = self._call_each("get_wrapper_attr", attr_name) if known else [value] * self.num_envs
+        inner.set_attr(attr_name, [value if i in chosen else x for i, x in enumerate(old)])
 
     def env_method(
         self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any
     ) -> list[Any]:
-        """Call a method of the vector environment, once for every index, or of those in it."""
+        """Call a method of the vector environment or of its environments, once per index."""
         chosen = list(self._get_indices(indices))
         if hasattr(self.envs, method_name):
             return [getattr(self.envs, method_name)(*args, **kwargs) for _ in chosen]
-        found = self._each(method_name, *args, **kwargs)
-        return [found[i] for i in chosen]
+        results = self._call_each(method_name, *args, **kwargs)
+        return [results[i] for i in chosen]
 
-    def _each(self, method_name: str, *args: Any, **kwargs: Any) -> Sequence[Any]:
-        """Call a method of every environment inside; games of one emulator have none."""
-        several: Any = self.envs.unwrapped
-        found: Sequence[Any] = several.call(method_name, *args, **kwargs)
-        return found
+    def _call_each(self, method_name: str, *args: Any, **kwargs: Any) -> Sequence[Any]:
+        """Call a method of each environment; ale-py's games have no environments to call."""
+        inner: Any = self.envs.unwrapped
+        results: Sequence[Any] = inner.call(method_name, *args, **kwargs)
+        return results
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """Say that nothing is wrapped: there are no environments to look at one by one."""
+        """Return False for each index: wrappers inside a vector environment are not visible."""
         return [False] * len(list(self._get_indices(indices)))
 
-    def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Set the seeds of the next reset."""
-        return super().seed(seed)
 
-
-def _of_one(info: dict[str, Any], env: int) -> dict[str, Any]:
-    """Return what an `info` of several environments says of one; a mask tells where it does."""
-    found: dict[str, Any] = {}
+def _info_of_env(info: dict[str, Any], env: int) -> dict[str, Any]:
+    """Return the entries of a vector environment's `info` whose mask includes an environment."""
+    entries: dict[str, Any] = {}
     for key, value in info.items():
         mask = info.get(f"_{key}")
         if mask is None or not mask[env] or key in ("final_obs", "final_info"):
             continue
         if isinstance(value, dict):
-            found[key] = {k: _plain(v[env]) for k, v in value.items() if not k.startswith("_")}
+            entries[key] = {k: _plain(v[env]) for k, v in value.items() if not k.startswith("_")}
         else:
-            found[key] = _plain(value[env])
-    return found
+            entries[key] = _plain(value[env])
+    return entries
 
 
 def _plain(value: Any) -> Any:

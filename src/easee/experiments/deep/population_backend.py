@@ -15,8 +15,8 @@ from easee.experiments.harness.figure import Done, Monitor, Options, Run
 from easee.experiments.harness.learning_curves import METRIC
 
 if TYPE_CHECKING:
+    from easee.agents.population import Curves, Population
     from easee.agents.population.atari import AtariPopulation
-    from easee.agents.population.training import Curves, Population
 
 INTERVAL = 2.0  # seconds between two progress reports
 PAUSE = 60.0  # least number of seconds between two checkpoints
@@ -81,7 +81,7 @@ def _advancing(population: Population | AtariPopulation, file: Path) -> Iterator
 
 def make_population(runs: list[Run]) -> Population | AtariPopulation:
     """Return the population of runs with the same task, steps and environment."""
-    from easee.agents.population.learner import Settings
+    from easee.agents.population import Settings
 
     task, steps = TASKS[runs[0].settings["task"]], runs[0].settings["steps"]
     seeds = [int(generator(run).integers(2**31)) for run in runs]

@@ -18,7 +18,7 @@ from easee.experiments.harness.explorers import make_explorer, make_tables
 from easee.experiments.harness.figure import Run
 
 if TYPE_CHECKING:
-    from easee.agents.population.learner import Settings
+    from easee.agents.population import Settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +103,7 @@ class JaxTask(Task):
     network: str = "easee.agents.population.networks:MLP"
     policy: str = "MlpPolicy"
     features_extractor: str = ""
-    population = "easee.agents.population.training:Population"
+    population = "easee.agents.population:Population"
 
     def make_env(self, options: Mapping[str, Any]) -> Any:
         """Return the Gymnasium environment."""

@@ -1,8 +1,8 @@
 """DQN's update as a pure function, with the semantics of Stable-Baselines3's DQN.
 
-Huber loss on one-step targets from a target network, the gradient's norm clipped as PyTorch does,
-Adam. The target network is a copy that is renewed every so many steps. Argument names and defaults
-are Stable-Baselines3's.
+Huber loss on one-step targets from a target network, gradient norm clipped as in PyTorch, Adam. The
+target network is a copy that is updated at a fixed interval. Argument names and defaults are those
+of Stable-Baselines3.
 """
 
 from __future__ import annotations
@@ -12,27 +12,22 @@ from functools import cache
 from numbers import Real
 from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+import optax
+from jax import Array
 
 from easee._utils.checks import checked_count, checked_share
 from easee.agents.population.networks import Network, Params
-from easee.errors import ArgumentError, MissingExtraError
-
-try:
-    import jax
-    import jax.numpy as jnp
-    import optax
-    from jax import Array
-except ImportError as error:
-    raise MissingExtraError(error.name or "jax", "jax") from None
-
+from easee.errors import ArgumentError, ArgumentTypeError
 
 COUNTS = "steps buffer_size batch_size train_freq gradient_steps target_update_interval".split()
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The hyperparameters of a run; see `stable_baselines3.DQN`."""
+    """Hyperparameters of a run; see `stable_baselines3.DQN`."""
 
     steps: int
     learning_rate: float = 1e-4
@@ -49,7 +44,7 @@ class Settings:
     max_grad_norm: float = 10.0
 
     def __post_init__(self) -> None:
-        # As plain numbers: they are written to checkpoints.
+        # Convert to Python numbers, which checkpoints can store as JSON.
         for name in COUNTS:
             object.__setattr__(self, name, checked_count(getattr(self, name), name))
         starts = checked_count(self.learning_starts, "learning_starts", least=0)
@@ -58,23 +53,28 @@ class Settings:
             object.__setattr__(self, name, checked_share(getattr(self, name), name))
         for name in ("learning_rate", "exploration_fraction", "max_grad_norm"):
             value = getattr(self, name)
-            number = isinstance(value, Real) and not isinstance(value, bool)
-            if not number or not 0.0 < value < np.inf:
+            is_number = isinstance(value, Real) and not isinstance(value, bool)
+            if not is_number or not 0.0 < value < np.inf:
                 raise ArgumentError(f"expected {name} as a positive number, found {value!r}")
             object.__setattr__(self, name, float(value))
 
     @property
-    def blocks(self) -> int:
-        """How often a run collects `train_freq` steps."""
-        return -(-self.steps // self.train_freq)
+    def total_steps(self) -> int:
+        """Number of steps, rounded up to a multiple of `train_freq`."""
+        return -(-self.steps // self.train_freq) * self.train_freq
+
+    @property
+    def warm_up(self) -> int:
+        """Number of steps before the first rollout with greedy actions and an update."""
+        return min(self.learning_starts // self.train_freq * self.train_freq, self.total_steps)
 
     def epsilon(self, step: Array | int) -> Array:
-        """Return the chance to explore after so many steps: 1 while the buffer is being filled."""
+        """Return the probability of exploring after a number of steps; 1 during the warm-up."""
         share = jnp.minimum(step / (self.steps * self.exploration_fraction), 1.0)
         return jnp.where(step < self.learning_starts, 1.0, self._annealed(share))
 
     def epsilon_at(self, step: int) -> float:
-        """Return the same as a plain number."""
+        """Return `epsilon` as a Python number."""
         share = min(step / (self.steps * self.exploration_fraction), 1.0)
         return 1.0 if step < self.learning_starts else float(self._annealed(share))
 
@@ -82,14 +82,15 @@ class Settings:
         start, end = self.exploration_initial_eps, self.exploration_final_eps
         return start + share * (end - start)
 
-    @property
-    def warm_up(self) -> int:
-        """How many blocks there are before the first with a greedy action and an update."""
-        return min(self.learning_starts // self.train_freq, self.blocks)
+
+def check_settings(settings: Any) -> None:
+    """Check that settings are `Settings`."""
+    if not isinstance(settings, Settings):
+        raise ArgumentTypeError(f"expected Settings, found {settings!r}")
 
 
 class Batch(NamedTuple):
-    """Transitions: `dones` are ends after which nothing more can be earned, as numbers 0 and 1."""
+    """A batch of transitions; `dones` is 1.0 where the episode terminated (not truncated)."""
 
     observations: Array
     actions: Array
@@ -99,7 +100,7 @@ class Batch(NamedTuple):
 
 
 class Learner(NamedTuple):
-    """What is learned: the network's weights, the target network's, and Adam's means."""
+    """The weights of the network and of the target network, and the state of Adam."""
 
     params: Params
     target: Params
@@ -107,7 +108,7 @@ class Learner(NamedTuple):
 
 
 def init(network: Network, settings: Settings, key: Array, shape: Any, n_actions: int) -> Learner:
-    """Return a learner that knows nothing, for observations of a shape."""
+    """Return a learner with random weights for observations of a shape."""
     params = network.init(key, shape, n_actions)
     return Learner(params, params, _adam(settings.learning_rate).init(params))
 
@@ -119,11 +120,11 @@ def _adam(learning_rate: float) -> optax.GradientTransformation:
 
 def loss(network: Network, params: Params, target: Params, batch: Batch, gamma: float) -> Array:
     """Return the mean Huber loss of a batch."""
-    following = network.apply(target, batch.next_observations).max(axis=1)
-    wanted = batch.rewards + (1.0 - batch.dones) * gamma * following
+    next_values = network.apply(target, batch.next_observations).max(axis=1)
+    targets = batch.rewards + (1.0 - batch.dones) * gamma * next_values
     values = network.apply(params, batch.observations)
     chosen = jnp.take_along_axis(values, batch.actions[:, None], axis=1)[:, 0]
-    losses: Array = optax.losses.huber_loss(chosen, jax.lax.stop_gradient(wanted), delta=1.0)
+    losses: Array = optax.losses.huber_loss(chosen, jax.lax.stop_gradient(targets), delta=1.0)
     return losses.mean()
 
 
@@ -133,19 +134,19 @@ def update(network: Network, settings: Settings, learner: Learner, batch: Batch)
         learner.params
     )
     norm = optax.tree.norm(gradient)
-    # PyTorch's clip_grad_norm_ has this small number, too.
+    # PyTorch's clip_grad_norm_ adds the same small number.
     scale = jnp.minimum(1.0, settings.max_grad_norm / (norm + 1e-6))
     gradient = jax.tree.map(lambda g: g * scale, gradient)
     changes, adam = _adam(settings.learning_rate).update(gradient, learner.adam, learner.params)
     return Learner(optax.apply_updates(learner.params, changes), learner.target, adam)
 
 
-def renewed(settings: Settings, learner: Learner, first: Array, last: Array) -> Learner:
-    """Return the learner after some steps, with a new target network if it was time for one."""
+def sync_target(settings: Settings, learner: Learner, first: Array, last: Array) -> Learner:
+    """Copy the weights to the target network if an update of it was due between two steps."""
     interval = settings.target_update_interval
-    now = last // interval > first // interval
-    # To choose among all weights is cheaper on a GPU than a branch.
-    target = jax.tree.map(lambda p, t: jnp.where(now, p, t), learner.params, learner.target)
+    due = last // interval > first // interval
+    # Selecting every weight is cheaper on a GPU than a branch.
+    target = jax.tree.map(lambda p, t: jnp.where(due, p, t), learner.params, learner.target)
     return learner._replace(target=target)
 
 

@@ -1,0 +1,74 @@
+"""Learning curves: mean rewards of the episodes that ended in each part (bin) of training."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+
+class Scores(NamedTuple):
+    """The learning curve of one run, on the device.
+
+    Attributes:
+        running: float (), reward of the current episode so far.
+        sums: float (bins,), sum of the rewards of the episodes that ended in each bin.
+        counts: int (bins,), number of those episodes.
+    """
+
+    running: Array
+    sums: Array
+    counts: Array
+
+    @classmethod
+    def empty(cls, bins: int) -> Scores:
+        """Return scores without episodes."""
+        return cls(jnp.zeros(()), jnp.zeros(bins), jnp.zeros(bins, jnp.int32))
+
+    def add(self, step: Array, total: int, reward: Array, done: Array) -> Scores:
+        """Return the scores after a step, counted from 1, of `total`."""
+        score = self.running + reward
+        index = jnp.minimum((step * len(self.sums) - 1) // total, len(self.sums) - 1)
+        return Scores(
+            jnp.where(done, 0.0, score),
+            self.sums.at[index].add(jnp.where(done, score, 0.0)),
+            self.counts.at[index].add(done),
+        )
+
+
+class Curves(NamedTuple):
+    """The learning curves of a population.
+
+    Attributes:
+        sums: float (runs, bins), sum of the rewards of the episodes that ended in each bin.
+        counts: int (runs, bins), number of those episodes.
+        steps: number of steps of training.
+    """
+
+    sums: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    steps: int
+
+    @classmethod
+    def empty(cls, runs: int, bins: int, steps: int) -> Curves:
+        """Return curves without episodes."""
+        return cls(np.zeros((runs, bins)), np.zeros((runs, bins), np.int64), steps)
+
+    def add(self, step: int, scores: NDArray[np.float64], ended: NDArray[np.bool_]) -> None:
+        """Add the scores of the runs whose episode ended with a step, counted from 1, in place."""
+        bins = self.sums.shape[1]
+        index = min((step * bins - 1) // self.steps, bins - 1)
+        self.sums[ended, index] += scores[ended]
+        self.counts[ended, index] += 1
+
+    def points(self, run: int) -> list[tuple[int, float]]:
+        """Return the last step and the mean reward of each bin in which episodes ended."""
+        ends = np.linspace(0, self.steps, self.sums.shape[1] + 1)[1:]
+        return [
+            (round(end), float(total / count))
+            for end, total, count in zip(ends, self.sums[run], self.counts[run], strict=True)
+            if count
+        ]

@@ -1,0 +1,226 @@
+"""A mixin that makes epsilon-greedy algorithms of Stable-Baselines3 explore with an explorer.
+
+Every action that would be uniformly random comes from the explorer: during the warm-up before
+`learning_starts`, and afterwards with probability epsilon, decided independently for each
+environment. `predict` is unchanged: evaluation neither moves the explorer nor draws from its
+generator.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import torch
+from numpy.typing import NDArray
+from stable_baselines3.common.buffers import ReplayBuffer
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
+from stable_baselines3.common.type_aliases import RolloutReturn
+from stable_baselines3.common.utils import obs_as_tensor
+from stable_baselines3.common.vec_env import VecEnv
+
+from easee.agents.compat import check_space
+from easee.agents.sb3.fitting import check_env, check_env_count, executed_actions, fit_to_model
+from easee.agents.sb3.saving import get_random_state, resume_explorer, set_random_state
+from easee.agents.sb3.tally import Tally
+from easee.explorers.base import BaseExplorer
+from easee.policy import ExplorationPolicy
+
+
+class ExplorerMixin(OffPolicyAlgorithm):
+    """Adds the argument `explorer` to an epsilon-greedy algorithm of Stable-Baselines3.
+
+    Put it before the algorithm: `class QRDQN(ExplorerMixin, sb3_contrib.QRDQN): ...`
+
+    The node of an environment follows the actions taken there, including greedy ones, and is reset
+    when the episode ends. If an `info` has an entry "executed_action", for example from a wrapper
+    with sticky actions, the node follows that action instead.
+
+    Args:
+        args: arguments of the algorithm.
+        explorer: a policy, or an explorer for as many environments as the model has.
+        kwargs: keyword arguments of the algorithm.
+    """
+
+    exploration_rate: float
+
+    def __init_subclass__(cls) -> None:
+        """Show the algorithm's arguments and `explorer` in the signature."""
+        owner = next(base for base in cls.__mro__ if "__init__" in base.__dict__)
+        own = inspect.signature(owner.__dict__["__init__"]).parameters
+        parameters = list(own.values())[1:]
+        if owner is ExplorerMixin:
+            algorithm = next(base for base in cls.__mro__ if not issubclass(base, ExplorerMixin))
+            parameters = [*inspect.signature(algorithm).parameters.values(), own["explorer"]]
+        cls.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+
+    def __init__(
+        self,
+        *args: Any,
+        explorer: ExplorationPolicy | BaseExplorer | None = None,
+        **kwargs: Any,
+    ) -> None:
+        env: Any = kwargs.get("env", args[1] if len(args) > 1 else None)
+        check_env(env)
+        if explorer is not None and hasattr(env, "action_space"):
+            check_space(env.action_space)
+        self._requested = explorer  # replaced by a fitted explorer once the environments are known
+        self._explorer: BaseExplorer | None = None
+        self._tally = Tally()
+        self._random_state: dict[str, Any] | None = None
+        super().__init__(*args, **kwargs)
+
+    def _setup_model(self) -> None:
+        super()._setup_model()
+        requested, self._requested = self._requested, None
+        if requested is not None:
+            explorer = fit_to_model(requested, self)
+            if self._explorer is not None:
+                resume_explorer(explorer, self._explorer)
+            self._explorer = explorer
+        elif self._explorer is not None:
+            check_env_count(self._explorer.n_envs, self.n_envs)
+            fit_to_model(self._explorer, self)
+
+    @property
+    def explorer(self) -> BaseExplorer | None:
+        """The explorer; assign a policy or an explorer to replace it."""
+        return self._explorer
+
+    @explorer.setter
+    def explorer(self, explorer: ExplorationPolicy | BaseExplorer | None) -> None:
+        self._explorer = None if explorer is None else fit_to_model(explorer, self)
+        self._tally = Tally()
+
+    # --- training -----------------------------------------------------------------------------
+
+    def _setup_learn(
+        self,
+        total_timesteps: int,
+        callback: Any = None,
+        reset_num_timesteps: bool = True,
+        tb_log_name: str = "run",
+        progress_bar: bool = False,
+    ) -> tuple[int, BaseCallback]:
+        if self._explorer is not None and (reset_num_timesteps or self._last_obs is None):
+            self._explorer.reset()  # the environments are reset here too
+        return super()._setup_learn(
+            total_timesteps, callback, reset_num_timesteps, tb_log_name, progress_bar
+        )
+
+    def collect_rollouts(
+        self, env: VecEnv, callback: BaseCallback, *args: Any, **kwargs: Any
+    ) -> RolloutReturn:
+        """Collect steps; see Stable-Baselines3."""
+        rollout = super().collect_rollouts(env, callback, *args, **kwargs)
+        if not rollout.continue_training:  # the callback stopped before the last step was stored
+            last = callback.locals
+            self._follow(last["actions"], last["dones"], last["infos"])
+        return rollout
+
+    def _store_transition(
+        self,
+        replay_buffer: ReplayBuffer,
+        buffer_action: NDArray[Any],
+        new_obs: Any,
+        reward: NDArray[Any],
+        dones: NDArray[Any],
+        infos: list[dict[str, Any]],
+    ) -> None:
+        super()._store_transition(replay_buffer, buffer_action, new_obs, reward, dones, infos)
+        self._follow(buffer_action, dones, infos)
+
+    def _follow(
+        self, actions: NDArray[Any], dones: NDArray[Any], infos: list[dict[str, Any]]
+    ) -> None:
+        """Move the nodes along the executed actions."""
+        if self._explorer is not None:
+            self._explorer.step(executed_actions(actions, infos), dones)
+
+    def _sample_action(
+        self, learning_starts: int, action_noise: Any = None, n_envs: int = 1
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        explorer = self._explorer
+        if explorer is None:
+            return super()._sample_action(learning_starts, action_noise, n_envs)
+        if self.num_timesteps < learning_starts:
+            actions = explorer.sample()
+        elif isinstance(explorer, BaseExplorer):
+            actions = explorer.choose(self._greedy, float(self.exploration_rate))
+        else:  # other explorers need not accept a function
+            actions = explorer.choose(self._greedy(), float(self.exploration_rate))
+        self._tally.add(explorer)
+        return actions, actions
+
+    def _greedy(self) -> NDArray[Any]:
+        """Return the actions of `policy.predict` without its checks.
+
+        Observations are known to be batches and the policy is in evaluation mode. Checking that
+        again costs as much as a small network.
+        """
+        assert self._last_obs is not None
+        observation = obs_as_tensor(self._last_obs, self.device)
+        with torch.no_grad():
+            actions: NDArray[Any] = self.policy._predict(observation, True).cpu().numpy()
+        return actions.reshape(-1)
+
+    def dump_logs(self) -> None:
+        """Write log data, including the explorer's statistics."""
+        if self._explorer is not None:
+            for name, value in self._tally.pop_means(self._explorer).items():
+                self.logger.record(f"explorer/{name}", value)
+        super().dump_logs()
+
+    # --- saving and loading -------------------------------------------------------------------
+
+    def set_env(self, env: Any, force_reset: bool = True) -> None:
+        """Set the environments; an explorer requires as many as before."""
+        if self._explorer is not None:
+            check_env_count(self.n_envs, env.num_envs if isinstance(env, VecEnv) else 1)
+        wrapped = self._wrap_env(env, self.verbose)
+        if self._explorer is not None:
+            fit_to_model(self._explorer, self, wrapped)
+        super().set_env(wrapped, force_reset)
+
+    def _excluded_save_params(self) -> list[str]:
+        return [*super()._excluded_save_params(), "_requested", "_tally"]
+
+    def save(self, path: Any, exclude: Any = None, include: Any = None) -> None:
+        """Save the model with its explorer: policy, nodes and generator."""
+        if self._explorer is not None and self.seed is not None:
+            self._random_state = get_random_state()
+        try:
+            super().save(path, exclude, include)
+        finally:
+            self._random_state = None
+
+    @classmethod
+    def load(
+        cls,
+        path: Any,
+        env: Any = None,
+        *args: Any,
+        explorer: ExplorationPolicy | BaseExplorer | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Load a model; see Stable-Baselines3.
+
+        With `force_reset=False`, the environments it was trained in and its replay buffer, a seeded
+        model continues exactly as if it had not been saved and loaded.
+
+        Args:
+            path: path of the saved model.
+            env: environments to continue in.
+            args: arguments of Stable-Baselines3's `load`.
+            explorer: a policy or an explorer to use instead of the saved one. It must have the same
+                prior; if the number of environments changed, all start at the empty word.
+            kwargs: keyword arguments of Stable-Baselines3's `load`.
+        """
+        if explorer is not None:
+            kwargs["_requested"] = explorer
+        model = super().load(path, env, *args, **kwargs)
+        if model._random_state is not None:
+            set_random_state(model._random_state)
+            model._random_state = None
+        return model

@@ -1,0 +1,132 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import stable_baselines3
+import torch
+from stable_baselines3.common.type_aliases import ReplayBufferSamples
+from stable_baselines3.common.utils import LinearSchedule
+
+from easee import ArgumentError
+from easee.agents.population import dqn, networks
+from easee.agents.population.dqn import Batch, Settings
+from easee.agents.sb3.networks import CatcherCnn
+from easee.envs import Catcher
+
+torch.set_num_threads(1)
+
+
+def weights_of(model, convolutions, size=(4, 8)):
+    """Return a Stable-Baselines3 model's weights in our layout, with channels last.
+
+    `size` is the height and width of the output of the last convolution.
+    """
+    layers = [m for m in model.q_net.modules() if isinstance(m, torch.nn.Conv2d | torch.nn.Linear)]
+    params = []
+    for i, layer in enumerate(layers):
+        w = layer.weight.detach().numpy()
+        if isinstance(layer, torch.nn.Conv2d):
+            w = w.transpose(2, 3, 1, 0)
+            channels = w.shape[-1]
+        else:
+            if i == convolutions and i:
+                w = w.reshape(-1, channels, *size).transpose(0, 2, 3, 1)
+                w = w.reshape(len(w), -1)
+            w = w.T
+        params.append({"w": jnp.array(w), "b": jnp.array(layer.bias.detach().numpy())})
+    return params
+
+
+@pytest.mark.parametrize("policy", ["MlpPolicy", "CnnPolicy"])
+def test_updates_are_those_of_stable_baselines3(policy, monkeypatch):
+    cnn = policy == "CnnPolicy"
+    kwargs = {"features_extractor_class": CatcherCnn} if cnn else None
+    model = stable_baselines3.DQN(
+        policy,
+        Catcher() if cnn else "CartPole-v1",
+        learning_rate=1e-3,
+        max_grad_norm=0.5,  # small enough to clip
+        policy_kwargs=kwargs,
+        seed=0,
+        device="cpu",
+    )
+    model._setup_learn(100)
+    network = networks.CATCHER if cnn else networks.MLP
+    settings = Settings(100, learning_rate=1e-3, max_grad_norm=0.5)
+    params = weights_of(model, len(network.convolutions))
+    shape = (30, 60, 1) if cnn else (4,)
+    learner = dqn.init(network, settings, jax.random.key(0), shape, 2)
+    learner = learner._replace(params=params, target=params)
+    rng = np.random.default_rng(0)
+    update = jax.jit(lambda learner, batch: dqn.update(network, settings, learner, batch))
+    for i in range(30):
+        images = rng.integers(0, 256, (2, 16, 1, 30, 60)).astype(np.uint8)
+        vectors = rng.normal(size=(2, 16, 4)).astype(np.float32)
+        theirs = images if cnn else vectors
+        actions = rng.integers(2, size=16)
+        rewards = rng.normal(size=16).astype(np.float32) * 3  # both branches of the Huber loss
+        dones = (rng.random(16) < 0.3).astype(np.float32)
+        batch = ReplayBufferSamples(
+            torch.tensor(theirs[0]),
+            torch.tensor(actions)[:, None],
+            torch.tensor(theirs[1]),
+            torch.tensor(dones)[:, None],
+            torch.tensor(rewards)[:, None],
+        )
+        monkeypatch.setattr(model.replay_buffer, "sample", lambda *a, b=batch, **k: b)
+        model.train(1, 16)
+        ours = jnp.asarray(theirs.transpose(0, 1, 3, 4, 2) / 255 if cnn else theirs, jnp.float32)
+        learner = update(learner, Batch(ours[0], jnp.array(actions), rewards, dones, ours[1]))
+        if i == 14:
+            model.q_net_target.load_state_dict(model.q_net.state_dict())
+            learner = dqn.sync_target(Settings(100, target_update_interval=10), learner, 5, 15)
+    expected = weights_of(model, len(network.convolutions))
+    for ours, theirs, first in zip(
+        *map(jax.tree.leaves, (learner.params, expected, params)), strict=True
+    ):
+        assert np.abs(ours - first).max() > 2e-3
+        # Adam amplifies rounding errors where a gradient is close to zero.
+        distance, moved = (np.linalg.norm(x) for x in (ours - theirs, ours - first))
+        assert distance < (0.05 if cnn else 1e-4) * moved
+
+
+def test_the_target_is_synchronised_only_when_due():
+    learner = dqn.Learner([{"w": jnp.ones(2)}], [{"w": jnp.zeros(2)}], ())
+    settings = Settings(100, target_update_interval=10)
+    for first, last, expected in ((0, 4, 0.0), (4, 9, 0.0), (8, 12, 1.0), (6, 10, 1.0)):
+        target = dqn.sync_target(settings, learner, first, last).target
+        assert (target[0]["w"] == expected).all()
+
+
+def test_schedules_are_those_of_stable_baselines3():
+    settings = Settings(1000, learning_starts=10, exploration_fraction=0.3)
+    theirs = LinearSchedule(1.0, 0.05, 0.3)
+    for step in (10, 100, 299, 300, 301, 999):
+        assert settings.epsilon_at(step) == pytest.approx(theirs(1 - step / 1000))
+        assert float(settings.epsilon(step)) == pytest.approx(theirs(1 - step / 1000), abs=1e-6)
+    assert settings.epsilon_at(9) == float(settings.epsilon(9)) == 1.0
+    # With 4 steps between updates, the first update after step 10 is after step 12.
+    assert settings.warm_up == 8 and settings.total_steps == 1000
+    assert Settings(1001).total_steps == 1004
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("steps", 0),
+        ("buffer_size", 0),
+        ("batch_size", 0),
+        ("train_freq", 0),
+        ("learning_starts", -1),
+        ("gamma", 1.5),
+        ("exploration_fraction", 0),
+        ("learning_rate", True),
+    ],
+)
+def test_invalid_settings_are_rejected(name, value):
+    with pytest.raises(ArgumentError, match=name):
+        Settings(**({"steps": 10} | {name: value}))
+
+
+def test_a_learning_rate_may_be_an_integer():
+    assert Settings(10, learning_rate=np.int64(1)).learning_rate == 1.0

@@ -25,10 +25,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from easee._utils.arrays import Floats, dot, sum_at
+from easee._utils.arrays import Floats, Mask, dot, sum_at
 from easee.errors import ArgumentError
 from easee.flow.arguments import check_interest, check_outcomes, layer_weights
-from easee.flow.network import Mask, Network, best_values, network
+from easee.flow.network import Network, best_values, network
 from easee.graph import LocalGraph
 
 EQUAL_ENTROPY = 1e-12  # entropies of outcomes that differ by less are considered equal

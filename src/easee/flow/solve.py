@@ -1,17 +1,14 @@
 """The optimal flow of a local-dynamics graph (Section 4.2).
 
-    objective ──► quotient by symmetry ──► optimal shares ──► lifted back
-
-In the stochastic case, where symmetry is not used:
-
-    objective ──► time-expanded problem ──► candidates ──► best one
+Deterministic: objective ──► quotient by symmetry ──► optimal shares ──► lifted back
+Stochastic:    objective ──► time-expanded problem ──► candidates ──► best one
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from easee._utils.arrays import Floats, sum_at
+from easee._utils.arrays import Floats, Mask, sum_at
 from easee._utils.timing import timed
 from easee.flow.deterministic.crossover import exact_shares
 from easee.flow.deterministic.interior_point import node_central_path, tight_edges
@@ -19,7 +16,7 @@ from easee.flow.deterministic.max_entropy_flow import max_entropy_flow
 from easee.flow.deterministic.potentials import conserves_mass, uniform_visits
 from easee.flow.deterministic.symmetry import quotient
 from easee.flow.interior_point import Iterate
-from easee.flow.network import Mask, Network, push
+from easee.flow.network import Network, push
 from easee.flow.objective import NodeEntropy, Objective, StateEntropy
 from easee.flow.stochastic.candidates import candidates
 from easee.flow.stochastic.time_expanded import time_expand
@@ -41,25 +38,14 @@ def optimal_shares(
 
     The search ends as soon as the duality gap is within the tolerance; it may exceed it.
     """
-    if isinstance(objective, NodeEntropy):
-        return _node_shares(objective, tolerance)
-    return _state_shares(graph, objective, tolerance)
-
-
-def _node_shares(objective: NodeEntropy, tolerance: float) -> Floats:
-    """Return the optimal shares (m,) for the entropy of nodes."""
-    with timed("symmetry"):
-        small = quotient(objective) if objective.network.n_nodes > SMALL else None
-    with timed("iterate"):
-        # Lifting and pushing cause rounding errors: leave some of the tolerance for them.
-        reduced = objective if small is None else small.objective
-        shares = _solve_network(reduced, 0.5 * tolerance)
-        return _fill_unvisited(objective.network, shares if small is None else small.lift(shares))
-
-
-def _state_shares(graph: LocalGraph, objective: StateEntropy, tolerance: float) -> Floats:
-    """Return the optimal shares (m,) for the entropy of states."""
     net = objective.network
+    if isinstance(objective, NodeEntropy):
+        with timed("symmetry"):
+            small = quotient(objective) if net.n_nodes > SMALL else None
+        with timed("iterate"):
+            # Lifting and pushing cause rounding errors: leave some of the tolerance for them.
+            shares = _solve_network(small.objective if small else objective, 0.5 * tolerance)
+            return _fill_unvisited(net, small.lift(shares) if small else shares)
     with timed("iterate"):
         best = _Best(objective)
         for shares in candidates(time_expand(graph, objective)):

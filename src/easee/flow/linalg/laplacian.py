@@ -232,10 +232,7 @@ def _superlu(matrix: csc_array, ordering: str) -> Any:
     """Factorise a symmetric positive definite matrix, without pivoting."""
     try:
         return splu(
-            matrix,
-            permc_spec=ordering,
-            diag_pivot_thresh=0.0,
-            options={"SymmetricMode": True},
+            matrix, permc_spec=ordering, diag_pivot_thresh=0.0, options={"SymmetricMode": True}
         )
     except (RuntimeError, LinAlgError) as error:
         raise SingularError(str(error)) from error

@@ -13,7 +13,7 @@ of iterative refinement restore them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -28,19 +28,12 @@ REFINEMENTS = 4
 PRECISION = 1e-14  # relative size of the last correction
 
 
-@dataclass(frozen=True, eq=False)
-class _Block:
-    """The factors of one layer.
+class _Block(NamedTuple):
+    """The factors of one layer."""
 
-    Attributes:
-        root: the inverse Cholesky factor of Z = H + R + 1/K.
-        mixing: root times C; C (n, tails) is the share of a node's conductance of each tail.
-        resistance: R of the layer before.
-    """
-
-    root: Floats
-    mixing: Floats
-    resistance: Floats
+    root: Floats  # the inverse Cholesky factor of Z = H + R + 1/K
+    mixing: Floats  # root times C; C (n, tails) is the share of a node's conductance of each tail
+    resistance: Floats  # R of the layer before
 
 
 class BlockTridiagonal:
@@ -77,7 +70,7 @@ class BlockTridiagonal:
     def _block(self, stage: Stage, matrix: Floats) -> _Block:
         before, first = int(stage.sources[0]), stage.targets.start
         shape = (stage.n_targets, first - before)
-        ends = (stage.heads, self.net.tails[stage.edges] - before)
+        ends = (stage.heads, stage.tails - before)
         links = csr_array((self.conductance[stage.edges], ends), shape=shape)
         shares = csr_array(links.multiply(self.node_resistance[stage.targets, None]))
         root = inverse_root(matrix)
@@ -103,12 +96,7 @@ class BlockTridiagonal:
             error = residual - step.arrival + step.value - self._curvature_times(into)
             error[0] = 0.0
             correction = self._solve(np.zeros(len(pushed)), leak_error, error)
-            step = NewtonStep(
-                step.flow + correction.flow,
-                step.slack + correction.slack,
-                step.value + correction.value,
-                step.arrival + correction.arrival,
-            )
+            step = NewtonStep(*map(np.add, step, correction))
             if np.abs(correction.flow).max() <= PRECISION * np.abs(step.flow).max():
                 break
         return step

@@ -30,7 +30,7 @@ def _slack_scale(objective: NodeEntropy) -> Floats:
     """Return the scale of the slack of each edge, (m,): the share of weight ahead of its tail.
 
     With it, layers of little weight count as much as others in the barrier. If only some nodes of a
-    layer count, the weight says nothing about the slack, and the scale is 1.
+    layer count, the slack does not depend on the weight, and the scale is 1.
     """
     net = objective.network
     if not objective.all_count:

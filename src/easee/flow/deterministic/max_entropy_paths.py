@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import block_array, coo_array, csc_array, diags_array
+from scipy.sparse import coo_array, csc_array
 from scipy.sparse.linalg import splu
 
 from easee._utils.arrays import Floats, Ids, Mask, components, run_starts, sum_at
@@ -109,11 +109,11 @@ class _PathScaling:
         through = np.exp(np.where(self.fixed, self.log_visits, self.a + self.b))
         free = np.where(self.fixed, 0.0, through)
         # Equations (and unknowns): the outflow of v (with a(v)), then the inflow of v (with b(v)).
-        between = coo_array((flow, (self.tails, self.heads)), shape=(n, n)) - diags_array(free)
-        matrix = block_array(
-            [[diags_array(leaving - free), between], [between.T, diags_array(arriving - free)]],
-            format="csr",
-        )
+        a, b = np.arange(n), np.arange(n, 2 * n)
+        rows = np.concatenate([a, b, a, b, self.tails, self.heads + n])
+        columns = np.concatenate([a, b, b, a, self.heads + n, self.tails])
+        values = np.concatenate([leaving - free, arriving - free, -free, -free, flow, flow])
+        matrix = coo_array((values, (rows, columns)), shape=(2 * n, 2 * n)).tocsr()
         right = np.concatenate([through - leaving, through - arriving])
         unknown = self._unknowns()
         step = np.zeros(2 * n)

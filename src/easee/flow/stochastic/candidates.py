@@ -1,10 +1,9 @@
 """Candidates for the optimum of the stochastic problem, the best ones first.
 
 The interior-point method finds q to nearly all digits and shows which edges are used. The first
-candidate is the flow of largest path entropy with that q over these edges. Edges that carry nothing
-at the optimum but would cost nothing (a certain outcome next to a coin flip may be such a case)
-leave q with half the digits; then the method is repeated on the used edges. Where Newton's method
-fails, the flow of the interior-point method is a candidate. The caller chooses by the duality gap.
+candidate is the flow of largest path entropy with that q over these edges. Unused edges that would
+cost nothing leave q with half the digits; then the method is repeated on the used edges. The flows
+of the interior-point method are candidates too. The caller chooses by the duality gap.
 """
 
 from __future__ import annotations

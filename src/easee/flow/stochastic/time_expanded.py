@@ -1,8 +1,7 @@
-"""The stochastic objective on a time-expanded network, with a copy of each dead end per step.
+"""The stochastic objective on a time-expanded network.
 
-With a copy of every dead end for each step that mass waits there, a layer of the network contains
-all nodes that can hold mass at one step, and the state distribution of that step depends on that
-layer alone.
+It has a copy of every dead end for each step that mass waits there, so that a layer contains all
+nodes that can hold mass at one step, and determines the state distribution of that step.
 """
 
 from __future__ import annotations

@@ -60,11 +60,7 @@ def checked_share(value: Any, name: str) -> float:
 def checked_array(value: Any, name: str, shape: tuple[int, ...], meaning: str) -> Floats:
     """Return an array of finite, non-negative numbers; raise an error for anything else.
 
-    Args:
-        value: the argument.
-        name: its name in errors.
-        shape: its expected shape.
-        meaning: the meaning of its axes, for errors.
+    Errors also give the meaning of the axes.
 
     >>> checked_array([1.0], "weights", (2,), "one for each layer")
     Traceback (most recent call last):

@@ -78,7 +78,7 @@ class System(ABC):
     def solve(self, pushed: Floats) -> NewtonStep:
         """Return the step with dU(tail) - dL(head) as change of the slack.
 
-        `pushed` (m,) is the change of the flow if the potentials do not change.
+        If the potentials did not change, the flow would change by `pushed` (m,).
         """
 
     def max_length(self, step: NewtonStep) -> float:

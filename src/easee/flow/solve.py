@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from easee._utils.arrays import Floats, Mask, sum_at
+from easee._utils.arrays import Floats, sum_at
 from easee._utils.timing import timed
 from easee.flow.deterministic.crossover import exact_shares
 from easee.flow.deterministic.interior_point import node_central_path, tight_edges
@@ -119,7 +119,6 @@ def _fill_unvisited(net: Network, shares: Floats) -> Floats:
     """Scale the shares of each node to sum 1, with equal shares at nodes that are never visited."""
     total = sum_at(net.tails, shares, net.n_nodes)
     count = np.bincount(net.tails, minlength=net.n_nodes)
-    visited: Mask = total > 0.5
+    visited = total > 0.5
     total[~visited] = 1.0
-    scaled: Floats = np.where(visited[net.tails], shares / total[net.tails], 1.0 / count[net.tails])
-    return scaled
+    return np.where(visited[net.tails], shares / total[net.tails], 1.0 / count[net.tails])

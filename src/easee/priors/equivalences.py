@@ -246,7 +246,7 @@ def as_relation(pair: AnyRelation) -> Relation:
             )
         return as_word(sides[0]), as_word(sides[1])
     if not isinstance(pair, Sequence) or len(pair) != 2:
-        raise PriorError(f"malformed relation {pair!r}: expected a pair of words or a text with '~'")
+        raise PriorError(f"malformed relation {pair!r}: expected a pair of words or text with '~'")
     return as_word(pair[0]), as_word(pair[1])
 
 

@@ -37,14 +37,11 @@ class _Block(NamedTuple):
 
 
 class BlockTridiagonal:
-    """The linear system for given conductances and curvatures.
+    """The linear system for given conductances K (m,) and curvatures.
 
-    Args:
-        problem: its network must have ends only in the last layer.
-        conductance: float (m,), K.
-        scale: float (r,), positive, and
-        diagonal: float (n,): H is A' diag(scale) A + diag(diagonal). H + 1/K must be positive
-            semidefinite, with K summed over the edges into each node.
+    H is A' diag(scale) A + diag(diagonal), with a positive `scale` (r,) and a `diagonal` (n,) such
+    that H + 1/K is positive semidefinite, with K summed over the edges into each node. The network
+    of the problem must have ends only in the last layer.
 
     Raises:
         SingularError: a block is not positive definite to working precision.
@@ -83,10 +80,7 @@ class BlockTridiagonal:
         return _Block(root, mixing, gram(inverse_root(admittance)))
 
     def solve(self, pushed: Floats, leak: Floats, residual: Floats) -> NewtonStep:
-        """Return the step for c = `pushed` (m,), `leak` (n,) and r = `residual` (n,).
-
-        Its change of the slack is dU(tail) - dL(head).
-        """
+        """Return the step for c = `pushed` (m,), `leak` (n,) and r = `residual` (n,)."""
         net = self.net
         step = self._solve(pushed, leak, residual)
         for _ in range(REFINEMENTS):
@@ -104,8 +98,7 @@ class BlockTridiagonal:
     def _curvature_times(self, change: Floats) -> Floats:
         """Return H times a change of the visits."""
         states = self.scale * self.problem.mixture(change)
-        product: Floats = self.problem.transposed @ states + self.diagonal * change
-        return product
+        return np.asarray(self.problem.transposed @ states + self.diagonal * change)
 
     def _solve(self, pushed: Floats, leak: Floats, residual: Floats) -> NewtonStep:
         net, n = self.net, self.net.n_nodes

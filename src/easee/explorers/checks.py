@@ -34,8 +34,9 @@ def checked_actions(actions: ArrayLike, n_envs: int, n_actions: int) -> Actions:
     if array.dtype.kind not in "iu":
         raise ArgumentTypeError(f"expected actions as integers, found {array.dtype}")
     integers = array.astype(np.int64, copy=False)
-    # Viewed as unsigned, negative numbers are large: one comparison finds both.
-    if (integers.view(np.uint64) >= n_actions).any():
+    # Viewed as unsigned, negative numbers are large: one comparison finds both. For small arrays,
+    # count_nonzero takes half the time of any.
+    if np.count_nonzero(integers.view(np.uint64) >= n_actions):
         raise ArgumentError(f"expected actions from 0 to {n_actions - 1}, found {array.tolist()}")
     return integers
 
@@ -47,9 +48,11 @@ def checked_flags(flags: ArrayLike | None, name: str, n_envs: int) -> Mask:
     array = _per_env(flags, n_envs)
     if array.shape != (n_envs,):
         raise ArgumentError(f"expected {name} of shape ({n_envs},), found shape {array.shape}")
-    if array.dtype != bool and not np.isin(array, (0, 1)).all():
+    if array.dtype.kind == "b":
+        return array
+    if not np.isin(array, (0, 1)).all():
         raise ArgumentTypeError(f"expected {name} as booleans, found {array.dtype}")
-    return array.astype(bool, copy=False)
+    return array.astype(bool)
 
 
 def checked_which(which: ArrayLike | None, n_envs: int) -> Mask:

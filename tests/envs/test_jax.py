@@ -250,7 +250,7 @@ def test_doorkey_has_the_constants_of_its_environment():
     for name in ("SIZE", "SPLIT", "MAX_STEPS"):
         assert getattr(worlds, name) == getattr(doorkey, name)
     assert worlds.DoorKey().max_steps == doorkey.DoorKey().max_steps
-    assert worlds.DoorKey.observation_shape == (sum(doorkey.DoorKey().observation_space.nvec),)
+    assert worlds.DoorKey().observation_shape == (sum(doorkey.DoorKey().observation_space.nvec),)
 
 
 @pytest.mark.parametrize("seed", range(4))

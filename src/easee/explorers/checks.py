@@ -103,20 +103,17 @@ def checked_mask(mask: ArrayLike | None, n_envs: int, n_actions: int) -> Mask | 
     return array
 
 
-def checked_integers(
-    value: Any, name: str, shape: tuple[int, ...], largest: int | None
-) -> NDArray[np.int64]:
-    """Return a copy of an integer array of a state, from 0 to `largest` (None: unbounded)."""
+def checked_integers(value: Any, name: str, n_envs: int, largest: float) -> NDArray[np.int64]:
+    """Return a copy of an integer array of a state, one entry per environment."""
     array = _as_array(value)
-    if array.dtype.kind not in "iu" or array.shape != shape:
+    if array.dtype.kind not in "iu" or array.shape != (n_envs,):
         raise ArgumentError(
-            f"this state is damaged: expected {name} as integers of shape {shape}, "
+            f"this state is damaged: expected {name} as integers of shape ({n_envs},), "
             f"found {array.dtype} of shape {array.shape}"
         )
-    if array.min() < 0 or (largest is not None and array.max() > largest):
-        limits = "from 0" if largest is None else f"from 0 to {largest}"
+    if array.min() < 0 or array.max() > largest:
         raise ArgumentError(
-            f"this state is damaged: expected {name} {limits}, found {array.tolist()}"
+            f"this state is damaged: expected {name} from 0 to {largest}, found {array.tolist()}"
         )
     return array.astype(np.int64)
 

@@ -26,8 +26,7 @@ class Explorer(BaseExplorer):
 
     Args:
         policy: exploration policy.
-        n_envs: number of environments.
-        seed: an int, a `numpy.random.Generator`, or None for a random seed.
+        n_envs, seed: as in `BaseExplorer`.
         floor: weight of the uniform policy mixed in, for agents that need every action to be
             possible everywhere. 0 as in the paper.
 
@@ -100,9 +99,8 @@ class Explorer(BaseExplorer):
     def _settings(self) -> dict[str, str | float]:
         return {"policy": self.table.fingerprint}
 
-    def _history(self) -> dict[str, tuple[NDArray[np.int64], int | None]]:
-        last = len(self.policy.graph) - 1
-        return {"nodes": (self.nodes, last), "lengths": (self.lengths, self.table.depth - 1)}
+    def _history(self) -> dict[str, float]:
+        return {"nodes": len(self.policy.graph) - 1, "lengths": self.table.depth - 1}
 
     def _restore(self, history: dict[str, NDArray[np.int64]]) -> None:
         nodes, lengths = history["nodes"], history["lengths"]

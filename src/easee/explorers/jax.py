@@ -34,13 +34,9 @@ LONGEST = 181**2  # steps of one repetition; longer draws, 1 in 54,000, are cut
 
 
 class Tables(NamedTuple):
-    """A `PolicyTable` as JAX arrays, and a distribution of repetitions.
+    """The arrays of a `PolicyTable`, and the distribution of the number of repetitions.
 
     Attributes:
-        probabilities: float (n, k), exploratory action probabilities at each node.
-        cumulative: float (n, k), their cumulative sums.
-        next_nodes: int (n, k), node after each action; -1 where the walk restarts.
-        depth: int (), number of actions after which the walk restarts.
         durations: float (b * b,), cumulative distribution of the number of repetitions.
     """
 

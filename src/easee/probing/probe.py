@@ -35,21 +35,13 @@ class BudgetSpent(Exception):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A state of an environment.
+    """A state of an environment."""
 
-    Attributes:
-        token: what the probe needs to restore the state.
-        key: what is compared: the state's key and whether the episode terminated.
-        observation: the last observation.
-        terminated: whether the episode terminated.
-        truncated: whether the episode was truncated, so that what would have followed is unknown.
-    """
-
-    token: Any
-    key: Hashable
-    observation: Any
+    token: Any  # what the probe needs to restore the state
+    key: Hashable  # what is compared: the state's key and whether the episode terminated
+    observation: Any  # the last observation
     terminated: bool = False
-    truncated: bool = False
+    truncated: bool = False  # then what would have followed is unknown
 
     @property
     def ended(self) -> bool:

@@ -13,7 +13,7 @@ only as often as random rollouts meet them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,32 +39,14 @@ class Transition:
 
 @dataclass(frozen=True)
 class StateSample:
-    """The sampled states.
+    """The sampled states."""
 
-    Attributes:
-        states: snapshots, those near rare effects first.
-        eventful: number of states near rare effects.
-        rare: actions with rare effects.
-        near: all visited states near rare effects.
-        new: share of the rollout steps from resets that led to a new key.
-        steps: number of rollout steps.
-    """
-
-    states: list[Snapshot]
-    eventful: int
-    rare: frozenset[int]
-    near: list[Snapshot]
-    new: float
-    steps: int
-
-    def notes(self, names: Sequence[str]) -> list[str]:
-        """Return sentences that describe the sample, with the names of the actions."""
-        ordinary = len(self.states) - self.eventful
-        special = "found no action that has an effect in some states but not in most"
-        if self.near:
-            rare = ", ".join(names[action] for action in sorted(self.rare))
-            special = f"sampled {self.eventful} of {len(self.near)} states near effects of {rare}"
-        return [f"sampled {ordinary} states from {self.steps:,} random steps", special]
+    states: list[Snapshot]  # those near rare effects first
+    eventful: int  # number of states near rare effects
+    rare: frozenset[int]  # actions with rare effects
+    near: list[Snapshot]  # all visited states near rare effects
+    new: float  # share of the rollout steps from resets that led to a new key
+    steps: int  # number of rollout steps
 
 
 def sample_states(

@@ -92,17 +92,8 @@ def verify(
     checked_count(repeats, "repeats", least=2)
     check_env(env)
     words = _words(omega, names_or_numbers(env), dict(rename or {}))
-    setup = set_up(
-        env,
-        states,
-        state=state,
-        seed=seed,
-        stream=1,
-        eventful=eventful,
-        rollout=rollout,
-        min_rollout=10_000,
-        compares_lengths=any(len(u) != len(v) for u, v in words),
-    )
+    unequal = any(len(u) != len(v) for u, v in words)
+    setup = set_up(env, states, state, seed, eventful, rollout, compares_lengths=unequal)
     notes = setup.notes
     if setup.random:
         name = f"repeats in {states} states of a random environment"

@@ -290,31 +290,18 @@ class DoorKey(World):
         layout = state.layout
         return self.at([*layout.start, False, False], key=layout.key, door=layout.door)
 
-    def at(
-        self,
-        state: Any,
-        *,
-        key: ArrayLike | tuple[int, ...],
-        door: ArrayLike,
-        start: ArrayLike | tuple[int, ...] | None = None,
-        steps: ArrayLike = 0,
-    ) -> DoorKeyState:
-        """Return a state with a given layout.
+    def at(self, state: Any, *, key: ArrayLike | tuple[int, ...], door: ArrayLike) -> DoorKeyState:
+        """Return the first state of an episode that starts in a given state.
 
         Args:
             state: column, row, heading, whether the key is carried, whether the door is open.
             key: column and row of the key before it is picked up.
             door: row of the door.
-            start: column, row and heading at the start of an episode; those of `state` by default.
-            steps: number of steps taken.
         """
-        column, row, heading, carries, opened = state
-        place = jnp.stack([_int32(column), _int32(row)])
-        heading = _int32(heading)
-        first = jnp.append(place, heading) if start is None else _int32(start)
-        layout = Layout(_int32(key), _int32(door), first)
-        flags = jnp.asarray(carries, bool), jnp.asarray(opened, bool)
-        return DoorKeyState(layout, place, heading, *flags, _int32(steps))
+        start = jnp.stack([_int32(part) for part in state[:3]])
+        carries, opened = (jnp.asarray(flag, bool) for flag in state[3:])
+        layout = Layout(_int32(key), _int32(door), start)
+        return DoorKeyState(layout, start[:2], start[2], carries, opened, _int32(0))
 
     def step(self, state: DoorKeyState, action: ArrayLike) -> tuple[DoorKeyState, *Outcome]:
         """Turn left (0) or right (1), go forward (2), pick up (3) or open (4)."""

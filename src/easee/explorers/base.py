@@ -25,9 +25,9 @@ class BaseExplorer(ABC):
     In each step an agent calls `sample` or `choose`, takes actions, and reports the actions taken
     with `step`. All randomness comes from the explorer's own generator.
 
-    For a single environment NumPy's overhead would dominate, so it is handled with plain numbers.
-    Agents can do the same with `sample_one`, `choose_one` and `step_one`, which do not check their
-    arguments and give the same actions as `sample`, `choose` and `step`.
+    A single environment is handled with plain numbers, because NumPy's overhead would dominate.
+    Agents can call `sample_one`, `choose_one` and `step_one` directly: they do not check their
+    arguments, and return the same actions as `sample` and `choose`.
 
     Args:
         n_actions: number of actions.

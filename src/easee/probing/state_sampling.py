@@ -1,13 +1,13 @@
 """Sampling of the states to compare words in: from random rollouts, and near rare effects.
 
-Some actions change nothing in most states: a key is picked up in one state of thousands. In states
-of random rollouts alone, they would look equivalent to doing nothing. So rollouts also continue
-from rarely visited states, and a share of the states is sampled around rare effects, where an
-action that usually changes nothing changed something: all states that the other actions reach
-within a few steps, so that short words meet the effect from every side.
+Some actions change nothing in most states: picking up a key works in one state out of thousands. In
+states of random rollouts alone, they would look equivalent to doing nothing. So rollouts also
+continue from rarely visited states, and a share of the states is sampled around rare effects, where
+an action that usually changes nothing changed something: all states that the other actions reach
+within a few steps, so that short words reach the effect from all directions.
 
-A wall is not a rare effect: it stops an action that usually changes something. Walls are sampled
-only as often as random rollouts meet them.
+A wall is not a rare effect, because it stops an action that usually changes something. States at
+walls are sampled only as often as random rollouts visit them.
 """
 
 from __future__ import annotations

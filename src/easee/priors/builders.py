@@ -1,19 +1,23 @@
-"""Builders of common relations, each over the actions that it names. Join them with `|`."""
+"""Builders of common relations, each over the actions that it names. Join them with `|`.
+
+Each takes a `rate`, the share of states in which its relations fail, for those that usually hold.
+"""
 
 from __future__ import annotations
 
 import itertools
 
 from easee._utils.checks import checked_count
-from easee.priors.equivalences import AnyWord, Equivalences, as_relation, as_word
+from easee.priors.equivalences import AnyWord, Equivalences, as_word
 
 
-def _over(*pairs: tuple[AnyWord, AnyWord]) -> Equivalences:
-    words = [as_relation(pair) for pair in pairs]
-    return Equivalences(dict.fromkeys(itertools.chain(*itertools.chain(*words))), words)
+def _over(*pairs: tuple[AnyWord, AnyWord], rate: float) -> Equivalences:
+    words = [(as_word(u), as_word(v)) for u, v in pairs]
+    names = dict.fromkeys(itertools.chain(*itertools.chain(*words)))
+    return Equivalences(names, [(u, v, rate) for u, v in words])
 
 
-def commute(u: AnyWord, v: AnyWord) -> Equivalences:
+def commute(u: AnyWord, v: AnyWord, *, rate: float = 0.0) -> Equivalences:
     """Return the relation that two words have the same effect in either order.
 
     >>> print(commute("left", "right"))
@@ -21,24 +25,25 @@ def commute(u: AnyWord, v: AnyWord) -> Equivalences:
     left right ~ right left
     """
     first, second = as_word(u), as_word(v)
-    return _over((first + second, second + first))
+    return _over((first + second, second + first), rate=rate)
 
 
-def commute_all(*actions: AnyWord) -> Equivalences:
+def commute_all(*actions: AnyWord, rate: float = 0.0) -> Equivalences:
     """Return the relations that any two of the actions commute.
 
     Args:
         actions: action names, or a list of them.
+        rate: share of states in which each relation fails.
 
     >>> len(commute_all("up", "down", "left", "right"))
     6
     """
     names = [name for group in actions for name in as_word(group)]
-    pairs = [((a, b), (b, a)) for a, b in itertools.combinations(names, 2)]
+    pairs = [((a, b), (b, a), rate) for a, b in itertools.combinations(names, 2)]
     return Equivalences(names, pairs)
 
 
-def inverse(u: AnyWord, v: AnyWord) -> Equivalences:
+def inverse(u: AnyWord, v: AnyWord, *, rate: float = 0.0) -> Equivalences:
     """Return the relations that each of two words undoes the other.
 
     >>> print(inverse("left", "right"))
@@ -47,10 +52,10 @@ def inverse(u: AnyWord, v: AnyWord) -> Equivalences:
     right left ~ Λ
     """
     first, second = as_word(u), as_word(v)
-    return _over((first + second, ()), (second + first, ()))
+    return _over((first + second, ()), (second + first, ()), rate=rate)
 
 
-def idempotent(word: AnyWord) -> Equivalences:
+def idempotent(word: AnyWord, *, rate: float = 0.0) -> Equivalences:
     """Return the relation that doing a word twice is the same as doing it once.
 
     >>> print(idempotent("open"))
@@ -58,34 +63,35 @@ def idempotent(word: AnyWord) -> Equivalences:
     open open ~ open
     """
     once = as_word(word)
-    return _over((once + once, once))
+    return _over((once + once, once), rate=rate)
 
 
-def noop(word: AnyWord) -> Equivalences:
+def noop(word: AnyWord, *, rate: float = 0.0) -> Equivalences:
     """Return the relation that a word does nothing.
 
-    >>> print(noop("wait"))
-    actions: wait
+    >>> print(noop("wait") | noop("pickup", rate=0.05))
+    actions: wait pickup
     wait ~ Λ
+    pickup ~ Λ @ 0.05
     """
-    return _over((as_word(word), ()))
+    return _over((as_word(word), ()), rate=rate)
 
 
-def power(word: AnyWord, n: int, equals: AnyWord = ()) -> Equivalences:
+def power(word: AnyWord, n: int, equals: AnyWord = (), *, rate: float = 0.0) -> Equivalences:
     """Return the relation that doing a word `n` times is the same as `equals`.
 
     >>> print(power("turn", 4))
     actions: turn
     turn turn turn turn ~ Λ
     """
-    return _over((as_word(word) * checked_count(n, "power"), equals))
+    return _over((as_word(word) * checked_count(n, "power"), equals), rate=rate)
 
 
-def decompose(action: AnyWord, *parts: AnyWord) -> Equivalences:
+def decompose(action: AnyWord, *parts: AnyWord, rate: float = 0.0) -> Equivalences:
     """Return the relation that an action is the same as several others in a row.
 
     >>> print(decompose("upright", "up", "right"))
     actions: upright up right
     upright ~ up right
     """
-    return _over((as_word(action), sum(map(as_word, parts), ())))
+    return _over((as_word(action), sum(map(as_word, parts), ())), rate=rate)

@@ -1,20 +1,27 @@
 """Sets of equivalent action sequences (Section 3.1 of the paper).
 
 A *word* is a sequence of actions, a *relation* a pair of words with the same effect from every
-state. `Equivalences` holds the actions and the relations. `easee.priors.builders` builds common
-relations (`commute`, `inverse`, ...), and `|` joins them.
+state. A relation that only *usually* holds has a *rate*, the share of states in which it fails.
+`Equivalences` holds the actions and the relations. `easee.priors.builders` builds common relations
+(`commute`, `inverse`, ...), and `|` joins them.
 """
 
 from __future__ import annotations
 
 import itertools
+import logging
+import math
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+import numpy as np
+
+from easee._utils.arrays import Floats
 from easee._utils.checks import nearest
 from easee._utils.files import replacing
 from easee.errors import ArgumentTypeError, PriorError, UnknownActionError
@@ -23,9 +30,10 @@ from easee.words import presentation as word_problem
 Word: TypeAlias = tuple[str, ...]
 Relation: TypeAlias = tuple[Word, Word]
 AnyWord: TypeAlias = str | Sequence[str]
-AnyRelation: TypeAlias = "str | Sequence[AnyWord] | Equivalences"
+AnyRelation: TypeAlias = "str | Sequence[AnyWord] | tuple[AnyWord, AnyWord, float] | Equivalences"
 
 EMPTY = "Λ"
+_RATE = re.compile(r"(?:^|\s)@")  # what follows is the rate of a relation
 
 
 @dataclass(frozen=True)
@@ -36,10 +44,11 @@ class Equivalences:
 
     Args:
         actions: action names, in the order of the environment's action indices. Names must not
-            contain white space, `~` or `#`.
+            contain white space, `~` or `#`, nor start with `@`.
         pairs: relations, each a text such as `"left right ~ right left"`, a pair of words, or
             another `Equivalences`, whose pairs are included. An empty side or `Λ` is the empty
-            word.
+            word. A relation that usually holds has a rate, as in `"pickup ~ @ 0.05"` or
+            `("pickup", "", 0.05)`.
 
     >>> omega = Equivalences(["forward", "left", "right"], ["right left ~ ", "left right ~ Λ"])
     >>> omega.pairs
@@ -53,21 +62,50 @@ class Equivalences:
     left right ~ Λ
     forward back ~ Λ
     back forward ~ Λ
+
+    A relation that usually holds:
+
+    >>> omega = Equivalences(["go", "pickup"], ["pickup pickup ~ pickup", "pickup ~ @ 0.05"])
+    >>> omega.rates, omega.exact.pairs
+    (array([0.  , 0.05]), ((('pickup', 'pickup'), ('pickup',)),))
     """
 
     actions: tuple[str, ...]
     pairs: tuple[Relation, ...]
+    _rates: tuple[float, ...] = field(repr=False)
 
     def __init__(self, actions: Iterable[str], pairs: Iterable[AnyRelation] = ()) -> None:
         object.__setattr__(self, "actions", check_action_names(actions))
-        relations: dict[frozenset[Word], Relation] = {}  # the pairs are unordered
-        for pair in _flatten(pairs):
+        relations: dict[frozenset[Word], tuple[Relation, float]] = {}  # the pairs are unordered
+        for pair, rate in _flatten(pairs):
             for name in itertools.chain(*pair):
                 if name not in self._index:
                     raise _unknown_action(name, self.actions, _relation_text(pair))
-            if pair[0] != pair[1]:
-                relations.setdefault(frozenset(pair), pair)
-        object.__setattr__(self, "pairs", tuple(relations.values()))
+            if pair[0] == pair[1]:
+                continue
+            _, known = relations.setdefault(frozenset(pair), (pair, rate))
+            if known != rate:
+                raise PriorError(
+                    f"two rates for one relation: '{_relation_text(pair)}' fails in a share of "
+                    f"{known:g} and of {rate:g} of the states: remove one of them"
+                )
+        object.__setattr__(self, "pairs", tuple(pair for pair, _ in relations.values()))
+        object.__setattr__(self, "_rates", tuple(rate for _, rate in relations.values()))
+
+    @cached_property
+    def rates(self) -> Floats:
+        """Share of states in which each relation fails, float (relations,); 0 for exact ones."""
+        rates = np.array(self._rates, dtype=float)
+        rates.setflags(write=False)
+        return rates
+
+    @cached_property
+    def exact(self) -> Equivalences:
+        """The same actions with only the exact relations, those of rate 0."""
+        if not any(self._rates):
+            return self
+        pairs = [pair for pair, rate in zip(self.pairs, self._rates, strict=True) if not rate]
+        return Equivalences(self.actions, pairs)
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -86,11 +124,12 @@ class Equivalences:
         return Equivalences(dict.fromkeys(self.actions + other.actions), [self, other])
 
     def __str__(self) -> str:
-        return "\n".join(["actions: " + " ".join(self.actions), *map(_relation_text, self.pairs)])
+        lines = map(_relation_text, self.pairs, self._rates)
+        return "\n".join(["actions: " + " ".join(self.actions), *lines])
 
     @cached_property
     def indexed(self) -> word_problem.Presentation:
-        """The presentation with actions as indices, for the functions of `easee.words`.
+        """The presentation of all relations, with actions as indices.
 
         >>> Equivalences(["a", "b"], ["a b ~ b a"]).indexed
         Presentation(letters=2, pairs=(((0, 1), (1, 0)),))
@@ -112,9 +151,27 @@ class Equivalences:
         The answer is unknown only if completion does not terminate (the word problem is
         undecidable in general) and no derivation of bounded length joins the two words.
 
+        Only exact relations count. If the words are equivalent by relations that usually hold, a
+        warning of the logger "easee" says so; `usually_equivalent` answers that question.
+
         >>> omega = Equivalences(["a", "b"], ["a b ~ b a"])
         >>> omega.equivalent("a a b", "b a a"), omega.equivalent("a", "b")
         (True, False)
+        """
+        words = self.indices(u), self.indices(v)
+        answer = word_problem.equivalent(self.exact.indexed, *words)
+        if answer is not True and any(self._rates) and self.usually_equivalent(u, v):
+            logging.getLogger("easee").warning(
+                "'%s' holds only by relations that usually hold, so the words are not equivalent",
+                _relation_text((as_word(u), as_word(v))),
+            )
+        return answer
+
+    def usually_equivalent(self, u: AnyWord, v: AnyWord) -> bool | None:
+        """Return whether two words are equivalent if every relation is taken as exact.
+
+        >>> Equivalences(["wait", "go"], ["wait ~ @ 0.1"]).usually_equivalent("wait go", "go")
+        True
         """
         return word_problem.equivalent(self.indexed, self.indices(u), self.indices(v))
 
@@ -122,10 +179,11 @@ class Equivalences:
     def parse(cls, text: str) -> Equivalences:
         r"""Read the text format: a line `actions: ...`, then one relation per line.
 
-        `#` starts a comment, blank lines are ignored, an empty side or `Λ` is the empty word.
+        `#` starts a comment, blank lines are ignored, an empty side or `Λ` is the empty word. A
+        relation that usually holds ends in `@ rate`, the share of states in which it fails.
 
-        >>> Equivalences.parse("actions: l r\nl r ~   # undo\n").pairs
-        ((('l', 'r'), ()),)
+        >>> Equivalences.parse("actions: l r\nl r ~   # undo\nr r r ~ @ 0.1").pairs
+        ((('l', 'r'), ()), (('r', 'r', 'r'), ()))
 
         Raises:
             PriorError: a line is invalid; the message quotes it with its number.
@@ -133,7 +191,7 @@ class Equivalences:
         if not isinstance(text, str):
             raise PriorError(f"expected a prior as text, found {type(text).__name__}")
         actions: tuple[str, ...] | None = None
-        pairs: list[Relation] = []
+        pairs: list[AnyRelation] = []
         for number, raw in enumerate(text.removeprefix("\ufeff").splitlines(), start=1):
             line = raw.split("#", 1)[0].strip()
             if not line:
@@ -142,7 +200,7 @@ class Equivalences:
                 if actions is None:
                     actions = check_action_names(_action_line(line))
                 else:
-                    pairs.extend(cls(actions, [line]).pairs)
+                    pairs.append(cls(actions, [line]))
             except PriorError as error:
                 # Keep the class of the error: it may be an UnknownActionError.
                 raise type(error)(f"line {number}: {error} (in {raw.strip()!r})") from None
@@ -193,10 +251,11 @@ def check_action_names(names: Iterable[str]) -> tuple[str, ...]:
     for name in checked:
         if not isinstance(name, str):
             raise PriorError(f"expected action names as text, found {name!r}")
-        if not name.isprintable() or name in ("", EMPTY) or set(name) & set(" ~#"):
+        valid = name.isprintable() and not set(name) & set(" ~#") and not name.startswith("@")
+        if not valid or name in ("", EMPTY):
             raise PriorError(
                 f"invalid action name {name!r}: expected printable text without white space, "
-                f"'~' or '#', other than {EMPTY!r}"
+                f"'~' or '#' and without '@' at its start, other than {EMPTY!r}"
             )
     repeated = next((name for i, name in enumerate(checked) if name in checked[:i]), None)
     if repeated is not None:
@@ -235,30 +294,49 @@ def as_word(word: AnyWord) -> Word:
     return tuple(map(str, names))  # Convert numpy.str_ to str.
 
 
-def as_relation(pair: AnyRelation) -> Relation:
-    """Return a relation as a pair of words."""
+def as_relation(pair: AnyRelation) -> tuple[Relation, float]:
+    """Return a relation as a pair of words and its rate."""
     if isinstance(pair, str):
-        sides = pair.split("~")
+        text, rate = (*_RATE.split(pair, maxsplit=1), 0.0)[:2]
+        sides = text.split("~")
         if len(sides) != 2:
             raise PriorError(
                 f"malformed relation {pair!r}: expected two words separated by one '~', "
                 f"found {len(sides) - 1} '~'"
             )
-        return as_word(sides[0]), as_word(sides[1])
-    if not isinstance(pair, Sequence) or len(pair) != 2:
-        raise PriorError(f"malformed relation {pair!r}: expected a pair of words or text with '~'")
-    return as_word(pair[0]), as_word(pair[1])
+        return (as_word(sides[0]), as_word(sides[1])), _checked_rate(rate, pair)
+    if not isinstance(pair, Sequence) or len(pair) not in (2, 3):
+        raise PriorError(
+            f"malformed relation {pair!r}: expected a pair of words, with a rate if it usually "
+            "holds, or text with '~'"
+        )
+    rate = _checked_rate(pair[2], pair) if len(pair) == 3 else 0.0
+    return (as_word(pair[0]), as_word(pair[1])), rate
 
 
-def _flatten(pairs: Iterable[AnyRelation]) -> Iterator[Relation]:
+def _checked_rate(rate: Any, pair: AnyRelation) -> float:
+    try:
+        number = math.nan if isinstance(rate, bool) else float(rate)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not 0.0 <= number < 1.0:
+        raise PriorError(
+            f"invalid rate {rate!r} in {pair!r}: expected the share of states in which the "
+            "relation fails, a number from 0 (never) to less than 1"
+        )
+    return number
+
+
+def _flatten(pairs: Iterable[AnyRelation]) -> Iterator[tuple[Relation, float]]:
     if isinstance(pairs, str) or not isinstance(pairs, Iterable):
         raise PriorError(f"expected a list of relations, found {pairs!r}")
     for pair in pairs:
         if isinstance(pair, Equivalences):
-            yield from pair.pairs
+            yield from zip(pair.pairs, pair._rates, strict=True)
         else:
             yield as_relation(pair)
 
 
-def _relation_text(pair: Relation) -> str:
-    return " ~ ".join(" ".join(map(str, side)) or EMPTY for side in pair)
+def _relation_text(pair: Relation, rate: float = 0.0) -> str:
+    text = " ~ ".join(" ".join(map(str, side)) or EMPTY for side in pair)
+    return f"{text} @ {rate!r}" if rate else text

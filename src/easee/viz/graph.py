@@ -40,7 +40,7 @@ def draw_graph(
     """
     graph = policy.graph
     positions = _positions(graph)
-    figure, axes = subplots(figsize=_size(graph))
+    figure, axes = subplots(figsize=_size(graph), layout=None)
     _draw_policy(_Panel(axes, graph, positions), policy, pruned=pruned)
     title = (
         f"{len(graph):,} nodes · entropy {policy.entropy:.4f} of at most {policy.bound:.4f} · "
@@ -61,7 +61,8 @@ def draw_steps(graph: LocalGraph, path: str | os.PathLike[str]) -> None:
     positions = _positions(graph)
     columns = min(4, len(steps) + 1)
     rows = math.ceil((len(steps) + 1) / columns)
-    figure, grid = subplots(rows, columns, figsize=(2.9 * columns, 1.9 * rows), squeeze=False)
+    size = 2.9 * columns, 1.9 * rows
+    figure, grid = subplots(rows, columns, figsize=size, layout=None, squeeze=False)
     for i, axes in enumerate(grid.flat):
         if i > len(steps):
             axes.set_axis_off()
@@ -78,9 +79,8 @@ def draw_pipeline(
     graph = policy.graph
     positions = _positions(graph)
     width, height = _size(graph)
-    figure, (left, middle, right) = subplots(
-        1, 3, figsize=(2.6 + 2 * width, height), width_ratios=[2.6, width, width]
-    )
+    size, widths = (2.6 + 2 * width, height), [2.6, width, width]
+    figure, (left, middle, right) = subplots(1, 3, figsize=size, layout=None, width_ratios=widths)
     _write_prior(left, omega)
     left.set_title("equivalences", fontsize=11, color=_INK)
     _draw_construction(_Panel(middle, graph, positions), construction(graph))

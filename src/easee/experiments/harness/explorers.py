@@ -32,6 +32,11 @@ def generator(run: Run) -> np.random.Generator:
     return np.random.default_rng([run.seed, *run.arm.encode()])
 
 
+def agent_seed(run: Run) -> int:
+    """Return the random seed of the agent of a run."""
+    return int(generator(run).integers(2**31))
+
+
 def make_explorer(run: Run, n_actions: int, n_envs: int = 1) -> BaseExplorer:
     """Return the explorer of a run."""
     kind, rng = run.settings["explorer"], generator(run)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 from easee._utils.checks import checked_count, nearest
 from easee.errors import ArgumentError
+from easee.viz.files import save
 
 BACKENDS = ("local", "ray", "population")
 Key = tuple[str, int]  # arm and seed of a run
@@ -65,12 +66,7 @@ Done = tuple[Run, Measured]
 
 @dataclass(frozen=True)
 class Options:
-    """Options of the backends.
-
-    Attributes:
-        jobs: number of local processes; by default one per core.
-        address: address of a Ray cluster; by default one is started on this machine.
-    """
+    """Options of the backends, see `run_missing`."""
 
     jobs: int | None = None
     address: str | None = None
@@ -113,7 +109,7 @@ class Figure:
         runs: from the number of seeds to the runs.
         seeds: default number of seeds.
         backends: by name, the backends that do these runs.
-        plot: from all rows to pictures in a folder; returns their paths.
+        draw: from all rows to matplotlib figures, by file name without suffix.
         table: from all rows to the lines of a table, the header first.
         config: everything else that the results depend on, as plain data.
         folder: folder of the results under `results`; by default the name of the figure.
@@ -128,7 +124,7 @@ class Figure:
     runs: Callable[[int], list[Run]]
     seeds: int
     backends: Mapping[str, Backend]
-    plot: Callable[[list[Row], Path], list[Path]]
+    draw: Callable[[list[Row]], Mapping[str, Any]]
     table: Callable[[list[Row]], list[list[str]]]
     config: Mapping[str, Any] = field(default_factory=dict)
     folder: str = ""
@@ -174,6 +170,10 @@ class Figure:
     def rows(self, run: Run, measured: Measured) -> list[Row]:
         """Return the rows of a run."""
         return [Row(self.name, run.arm, run.seed, *values) for values in measured]
+
+    def plot(self, rows: list[Row], folder: Path) -> list[Path]:
+        """Save the pictures in a folder and return their paths."""
+        return [save(picture, folder / f"{name}.png") for name, picture in self.draw(rows).items()]
 
 
 def runs_of(arms: Mapping[str, Mapping[str, Any]]) -> Callable[[int], list[Run]]:

@@ -122,26 +122,24 @@ class _Panel:
 
     def draw_edge_label(self, tail: int, head: int, label: str) -> None:
         """Write a label onto an edge, closer to its tail."""
-        x, y = 0.45 * self.positions[head] + 0.55 * self.positions[tail]
+        position = 0.45 * self.positions[head] + 0.55 * self.positions[tail]
         box = dict(boxstyle="round,pad=0.1", facecolor="white", edgecolor="none", alpha=0.85)
-        self._write(x, y, label, fontsize=8, color=_INK, bbox=box, zorder=2)
+        self._write(position, label, fontsize=8, color=_INK, bbox=box, zorder=2)
 
     def draw_node(
         self, node: int, label: str, fill: Any, *, shape: str, size: int = 9, ink: str = _INK
     ) -> None:
         """Draw a node as a label in a filled box."""
         box = dict(boxstyle=shape, facecolor=fill, edgecolor=_INK, lw=0.8)
-        x, y = self.positions[node]
-        self._write(x, y, label, fontsize=size, color=ink, bbox=box, zorder=3)
+        self._write(self.positions[node], label, fontsize=size, color=ink, bbox=box, zorder=3)
 
-    def _write(self, x: float, y: float, text: str, **style: Any) -> None:
-        self.axes.text(x, y, text, ha="center", va="center", **style)
+    def _write(self, position: NDArray[np.float64], text: str, **style: Any) -> None:
+        self.axes.text(*position, text, ha="center", va="center", **style)
 
     def fit(self) -> None:
         """Fit the axes to the graph and hide their frame."""
         (left, bottom), (right, top) = self.positions.min(axis=0), self.positions.max(axis=0)
-        self.axes.set_xlim(left - 0.35, right + 0.45)
-        self.axes.set_ylim(bottom - 0.7, top + 0.7)
+        self.axes.set(xlim=(left - 0.35, right + 0.45), ylim=(bottom - 0.7, top + 0.7))
         self.axes.set_axis_off()
 
 

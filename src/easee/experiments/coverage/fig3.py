@@ -113,9 +113,8 @@ def _draw_bars(axes: Any, grid: str, rows: list[Row]) -> None:
         if "printed" not in label
     }
     width = 0.8 / len(arms)
-    for i, (colour, (label, name)) in enumerate(
-        zip(plots.BASELINE_FIRST, arms.items(), strict=False)
-    ):
+    bars = zip(plots.BASELINE_FIRST, arms.items(), strict=False)
+    for i, (colour, (label, name)) in enumerate(bars):
         estimates = [mean_interval(by_arm[name]) for by_arm in states if name in by_arm]
         axes.bar(
             [j + (i - (len(arms) - 1) / 2) * width for j in range(len(estimates))],
@@ -126,8 +125,9 @@ def _draw_bars(axes: Any, grid: str, rows: list[Row]) -> None:
             label=label,
             error_kw={"linewidth": 0.8},
         )
+    axes.set_yscale("log")
     axes.set_xticks(range(len(EPISODES)), [f"{n:,}" for n in EPISODES])
-    plots.finish(axes, yscale="log", xlabel="episodes", ylabel="unique states", legend=8)
+    plots.finish(axes, xlabel="episodes", ylabel="unique states", legend=8)
 
 
 FIGURE = Figure(

@@ -7,14 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from easee.experiments.deep.dqn import (
-    LABELS,
-    LAST_TENTH,
-    POPULATION,
-    Comparison,
-    easee_arm,
-    last_tenth,
-)
+from easee.experiments.deep import dqn
+from easee.experiments.deep.dqn import LABELS, Comparison, easee_arm
 from easee.experiments.deep.tasks import CATCHER
 from easee.experiments.harness.figure import Row
 from easee.experiments.harness.learning_curves import finals
@@ -25,7 +19,7 @@ from easee.viz.files import subplots
 
 DEPTHS = (5, 10, 20, 30)
 WIDTHS = (20, 40, 60, 80)
-SIZES = {POPULATION: (CATCHER.paper_steps, 10)}
+SIZES = {dqn.POPULATION: (CATCHER.paper_steps, 10)}
 APART = 1.5  # distance between explorers in the picture over the width
 
 
@@ -34,7 +28,7 @@ class WidthSweep(Comparison):
 
     def ends(self, rows: list[Row], steps: int) -> dict[int, dict[str, list[float]]]:
         """Return the final mean reward of every seed, by width and explorer."""
-        after = last_tenth(rows, steps)
+        after = dqn.last_tenth(rows, steps)
         rewards = {
             w: {kind: list(finals(rows, f"{kind}/{w}", after).values()) for kind in self.labels}
             for w in WIDTHS
@@ -64,7 +58,7 @@ class WidthSweep(Comparison):
             axes.errorbar(x, y, bars, color=colour, label=label, **style)
         axes.set_xticks(WIDTHS, [_field(width) for width in WIDTHS])
         label = "size of the field; the height is the number of steps of an episode"
-        finish(axes, xlabel=label, ylabel=LAST_TENTH, ylim=CATCHER.rewards, legend=9)
+        finish(axes, xlabel=label, ylabel=dqn.LAST_TENTH, ylim=CATCHER.rewards, legend=9)
         seeds = count_seeds(rows)
         axes.set_title(f"DQN on Catcher after {steps:,} steps, {seeds} seeds, 95% intervals")
         return {self.name: figure}

@@ -67,12 +67,8 @@ def _policy_and_floor(settings: Mapping[str, Any]) -> tuple[ExplorationPolicy, f
     """Return the policy of an arm that explores with EASEE, and its floor."""
     if settings["explorer"] != "easee":
         raise ArgumentError(f"expected the explorer 'easee' here, found {settings['explorer']!r}")
-    policy = policy_of(
-        settings["prior"],
-        settings["depth"],
-        settings.get("last_only", False),
-        tuple(settings.get("more", ())),
-    )
+    last_only, more = settings.get("last_only", False), tuple(settings.get("more", ()))
+    policy = policy_of(settings["prior"], settings["depth"], last_only, more)
     return policy, settings.get("floor", 0.0)
 
 

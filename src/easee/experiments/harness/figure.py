@@ -16,16 +16,7 @@ Key = tuple[str, int]  # arm and seed of a run
 
 
 class Row(NamedTuple):
-    """One measured value.
-
-    Attributes:
-        figure: name of the figure.
-        arm: what was run, for example a prior at a depth.
-        seed: seed of the run.
-        step: position in the run, in the figure's own unit (episodes, steps).
-        metric: what was measured.
-        value: its value.
-    """
+    """One measured value; `step` is in the figure's own unit, such as episodes."""
 
     figure: str
     arm: str
@@ -42,13 +33,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Run:
-    """One independent piece of work: its rows depend on nothing else.
-
-    Attributes:
-        arm: name of the arm in the figure.
-        seed: random seed.
-        settings: everything else that the run depends on, as plain data.
-    """
+    """One independent piece of work: its rows depend on arm, seed and settings (plain data)."""
 
     arm: str
     seed: int
@@ -188,10 +173,8 @@ def chosen_runs(figure: Figure, seeds: int, arms: Iterable[str] | None = None) -
     if seeds < 1:
         raise ArgumentError(f"expected at least 1 seed, found {seeds}")
     runs = figure.runs(seeds)
-    if arms is None:
-        return runs
     known = list(dict.fromkeys(run.arm for run in runs))
-    chosen = list(arms)
+    chosen = known if arms is None else list(arms)
     for arm in chosen:
         if arm not in known:
             raise ArgumentError(f"{figure.name} has no arm {arm!r}: {nearest(arm, known)}")

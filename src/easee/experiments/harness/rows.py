@@ -22,13 +22,7 @@ class ResultsError(EaseeError, ValueError):
 
 @dataclass(frozen=True)
 class Results:
-    """Contents of a table of rows.
-
-    Attributes:
-        rows: all readable rows.
-        problems: one message for each unreadable line.
-        damaged: runs that the unreadable lines may belong to.
-    """
+    """Readable rows, a problem for each unreadable line, and the runs it may belong to."""
 
     rows: list[Row]
     problems: list[str]

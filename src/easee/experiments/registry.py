@@ -18,11 +18,7 @@ FIGURES = {figure.name: figure for figure in (*COVERAGE, *TABULAR, *DEEP, *PRIOR
 
 
 def get_figure(name: str) -> Figure:
-    """Return a figure by name.
-
-    Raises:
-        ArgumentError: no figure has that name; the nearest is suggested.
-    """
+    """Return a figure by name; an error suggests the nearest name."""
     if name not in FIGURES:
         raise ArgumentError(f"no figure is named {name!r}: {nearest(name, FIGURES)}")
     return FIGURES[name]

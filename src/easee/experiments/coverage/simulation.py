@@ -85,11 +85,7 @@ def walk_table(
 ) -> NDArray[np.int32]:
     """Walk one episode per environment of the explorer, in a world given as a table.
 
-    Args:
-        table: int (states * actions,), the next state for each state and action.
-        start: first state.
-        explorer: chooses the actions.
-        steps: number of steps.
+    The table is int (states * actions,): the next state for each state and action.
     """
     state = np.full(explorer.n_envs, start, np.int32)
     seen = np.empty((steps + 1, explorer.n_envs), np.int32)

@@ -1,6 +1,6 @@
 """Beyond Figure 4b: Catcher over the depth of EASEE's graph, and over the width of the field.
 
-Only populations do these figures.
+Both need `--backend population`.
 """
 
 from __future__ import annotations

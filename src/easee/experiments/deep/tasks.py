@@ -31,13 +31,7 @@ class Task(ABC):
         depth: depth of EASEE's graph.
         paper_steps: number of training steps in the paper.
         paper_seeds: number of seeds in the paper.
-        buffer_size: size of the replay buffer.
-        exploration_fraction: fraction of training over which epsilon is annealed from 1.
-        exploration_final_eps: final epsilon.
-        learning_rate: learning rate of Adam.
-        batch_size: batch size of an update.
-        train_freq: steps between two updates.
-        target_update_interval: steps between two copies to the target network.
+        buffer_size, ..., target_update_interval: arguments of Stable-Baselines3's DQN.
         paper_learning_starts: steps before the first update. The paper leaves it at
             Stable-Baselines3's default, which was 50,000 at that time.
         bins: points of the learning curve.

@@ -118,11 +118,7 @@ class Figure:
     variants: Mapping[str, Callable[[int | None], Figure]] = field(default_factory=dict)
 
     def for_backend(self, backend: str) -> Figure:
-        """Return the figure as a backend does it, in the size that it has there.
-
-        Raises:
-            ArgumentError: the backend is unknown, or cannot do this figure.
-        """
+        """Return the figure as a backend does it, in the size that it has there."""
         if backend not in BACKENDS:
             raise ArgumentError(f"expected a backend of {', '.join(BACKENDS)}, found {backend!r}")
         if backend in self.backends:
@@ -142,11 +138,7 @@ class Figure:
         return self.for_backend("population") if "population" in self.variants else None
 
     def with_steps(self, steps: int) -> Figure:
-        """Return the figure with runs of another length; its results have a folder of their own.
-
-        Raises:
-            ArgumentError: the length of the runs cannot be chosen.
-        """
+        """Return the figure with runs of another length; its results have a folder of their own."""
         if not self.variants:
             raise ArgumentError(f"{self.name} has no number of steps to choose: leave out --steps")
         checked_count(steps, "steps")

@@ -21,11 +21,8 @@ FEW = 5  # largest number of seeds for which every run is drawn
 def binned(steps: ArrayLike, values: ArrayLike, *, total: int, bins: int) -> Measured:
     """Return the mean value in each of several equal parts of training, named by the part's end.
 
-    Args:
-        steps: when each value was measured, from 1 to total.
-        values: what was measured, for example the reward of the episode that ended there.
-        total: length of training.
-        bins: number of parts; those without a value are left out.
+    `steps`, from 1 to `total`, tells when each value was measured. Parts without a value are left
+    out.
 
     >>> binned([1, 2, 9], [0.0, 1.0, 5.0], total=10, bins=5)
     [(2, 'reward', 0.5), (10, 'reward', 5.0)]
@@ -49,16 +46,10 @@ def finals(rows: Iterable[Row], arm: str, after: int) -> dict[int, float]:
 def summary(
     rows: list[Row], arms: Mapping[str, str], *, baseline: str, after: int, what: str
 ) -> list[list[str]]:
-    """Return the lines of a table: where each arm ends, and how it compares with the baseline.
+    """Return a table of the mean reward after a step, by arm, and comparisons with the baseline.
 
     The difference is paired: between runs with the same seed, which in DoorKey is the same layout.
-
-    Args:
-        rows: all rows.
-        arms: labels by arm.
-        baseline: arm to compare with.
-        after: step after which rewards count.
-        what: header of the rewards.
+    `arms` maps arms to labels, and `what` is the header of the rewards.
     """
     base = finals(rows, baseline, after)
     lines = [["exploration", "seeds", what, "probability of improvement", "paired difference"]]

@@ -41,11 +41,7 @@ def to_csv(rows: Iterable[Row], *, header: bool) -> bytes:
 
 
 def read_csv(path: Path, figure: str, *, header: bool) -> Results:
-    """Read the rows of a figure; a missing file has none.
-
-    Raises:
-        ResultsError: the header does not name the columns of a table of rows.
-    """
+    """Read the rows of a figure; a missing file has none."""
     results = Results([], [], set())
     if not path.exists():
         return results

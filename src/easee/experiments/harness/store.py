@@ -45,11 +45,7 @@ class Store:
     def open(self, *, force: bool = False) -> None:
         """Create the folder, or check that it has runs of the same figure and version.
 
-        Args:
-            force: discard existing results.
-
-        Raises:
-            ResultsError: the folder has other contents, and `force` is false.
+        With `force`, discard existing results instead.
         """
         if force:
             shutil.rmtree(self.parts, ignore_errors=True)

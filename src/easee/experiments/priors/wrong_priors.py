@@ -103,11 +103,7 @@ def exchanged(
 ) -> NDArray[Any]:
     """Permute the actions of a share of the cells, each by its own permutation.
 
-    Args:
-        table: (states, actions).
-        cells: int (states,), the cell of each state.
-        share: share of the cells to permute.
-        rng: chooses cells and permutations.
+    The table is (states, actions), and `cells` int (states,) has the cell of each state.
     """
     count, k = int(cells.max()) + 1, table.shape[1]
     orders = np.tile(np.arange(k), (count, 1))

@@ -224,7 +224,7 @@ def test_folders_with_other_contents_are_rejected(tmp_path):
 def test_a_table_with_other_columns_is_rejected(tmp_path):
     run(tmp_path)
     (tmp_path / "runs.csv").write_text("a,b,c\n1,2,3\n")
-    with pytest.raises(ResultsError, match="no table of runs"):
+    with pytest.raises(ResultsError, match="not a table of runs"):
         run(tmp_path)
 
 

@@ -50,7 +50,7 @@ def read_csv(path: Path, figure: str, *, header: bool) -> Results:
             if header and number == 1:
                 if tuple(cells) != Row._fields:
                     raise ResultsError(
-                        f"{path} is no table of runs: expected the columns "
+                        f"{path} is not a table of runs: expected the columns "
                         f"{', '.join(Row._fields)}, found {', '.join(cells)}"
                     )
                 continue

@@ -146,7 +146,7 @@ def test_runs_with_damaged_files_are_repeated(tmp_path):
     store.open()
     todo = [r for r in FIG3.runs(2) if r.arm in ARMS]
     for one in todo:
-        store.add(one, FIG3.rows(one, simulation.measure(one)))
+        store.add(one, simulation.measure(one))
     first, second, *_ = sorted(store.parts.glob("*.csv"))
     first.write_bytes(first.read_bytes()[:-9])
     second.write_bytes(b"\0\1garbage\n")
@@ -183,14 +183,14 @@ def test_runs_that_another_process_finishes_meanwhile_are_kept(tmp_path, monkeyp
     store = Store(FIG3, tmp_path)
     store.parts.mkdir()
     late = next(r for r in FIG3.runs(2) if r.key == (ARMS[0], 1))
-    row = FIG3.rows(late, [(1, "unique states", 7.0)])
+    measured = [(1, "unique states", 7.0)]
     read = Store._read
     monkeypatch.setattr(
-        Store, "_read", lambda self, parts: (store.add(late, row), read(self, parts))[1]
+        Store, "_read", lambda self, parts: (store.add(late, measured), read(self, parts))[1]
     )
     store.gather(FIG3.runs(2))
     monkeypatch.undo()
-    assert [r for r in store.read().rows if r.seed == 1] == list(row)
+    assert [r for r in store.read().rows if r.seed == 1] == FIG3.rows(late, measured)
 
 
 def test_a_run_that_measures_nothing_is_done(tmp_path):
@@ -224,7 +224,7 @@ def test_folders_with_other_contents_are_rejected(tmp_path):
 def test_a_table_with_other_columns_is_rejected(tmp_path):
     run(tmp_path)
     (tmp_path / "runs.csv").write_text("a,b,c\n1,2,3\n")
-    with pytest.raises(ResultsError, match="no table of runs"):
+    with pytest.raises(ResultsError, match="not a table of runs"):
         run(tmp_path)
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from easee import policy_file
 from easee._utils.arrays import Floats, ReadOnlyArrays
+from easee._utils.checks import checked_array
 from easee._utils.timing import timed
 from easee.errors import ArgumentError, ArgumentTypeError, ConvergenceError
 from easee.flow.network import push
@@ -22,6 +23,7 @@ from easee.flow.objective import make_objective
 from easee.flow.solve import optimal_shares
 from easee.graph import LocalGraph, unroll
 from easee.priors.equivalences import Equivalences
+from easee.priors.rates import action_floors
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +39,9 @@ class ExplorationPolicy(ReadOnlyArrays):
             of the states.
         bound: the objective of uniform layers (or states), an upper bound on `entropy`.
         gap: the duality gap: the optimum is at most `entropy + gap`.
+        floors: float (k,), the least probability of each action that follows from relations that
+            usually hold. Explorers take an action with its floor, and follow `probabilities` for
+            the rest. The certificate is that of `probabilities`, on the merged graph.
 
     >>> policy = compile(Equivalences(["a", "b"], ["a b ~ b a"]), depth=2)
     >>> policy.visits.round(3)
@@ -51,6 +56,12 @@ class ExplorationPolicy(ReadOnlyArrays):
     entropy: float
     bound: float
     gap: float
+    floors: Floats = None  # type: ignore[assignment]  # zeros by default
+
+    def __post_init__(self) -> None:
+        floors = checked_floors(self.floors, len(self.graph.actions))
+        object.__setattr__(self, "floors", floors)
+        super().__post_init__()
 
     def __repr__(self) -> str:
         return (
@@ -62,7 +73,9 @@ class ExplorationPolicy(ReadOnlyArrays):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one `.npz` file atomically."""
         certificate = (self.entropy, self.bound, self.gap)
-        policy_file.write(path, self.graph, self.probabilities, self.visits, certificate)
+        policy_file.write(
+            path, self.graph, self.probabilities, self.visits, certificate, self.floors
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ExplorationPolicy:
@@ -71,8 +84,21 @@ class ExplorationPolicy(ReadOnlyArrays):
         Raises:
             PolicyFileError: the file is missing, damaged, of a newer version, or not a policy.
         """
-        graph, probabilities, visits, certificate = policy_file.read(path)
-        return cls(graph, probabilities, visits, *certificate)
+        graph, probabilities, visits, certificate, floors = policy_file.read(path)
+        return cls(graph, probabilities, visits, *certificate, floors)
+
+
+def checked_floors(floors: ArrayLike | None, n_actions: int) -> Floats:
+    """Return the least probability of each action, float (k,); zeros for None."""
+    if floors is None:
+        return np.zeros(n_actions)
+    array = checked_array(floors, "floors", (n_actions,), "one for each action")
+    if array.sum() > 1.0:
+        raise ArgumentError(
+            f"expected floors that sum to at most 1, found {array.tolist()}, which sum to "
+            f"{array.sum():g}: scale them down"
+        )
+    return array
 
 
 def balance(
@@ -151,8 +177,12 @@ def compile(
 ) -> ExplorationPolicy:
     """Build the graph of a prior and balance it: `balance(unroll(equivalences, depth))`.
 
+    Relations that usually hold are merged like exact ones. The actions that only they make equal to
+    nothing get `floors`, see `easee.priors.rates`.
+
     >>> omega = Equivalences(["forward", "left", "right"], ["left right ~", "right left ~"])
     >>> compile(omega, depth=3).graph.layer_sizes
     (1, 3, 7, 17)
     """
-    return balance(unroll(equivalences, depth), weights=weights, tolerance=tolerance)
+    policy = balance(unroll(equivalences, depth), weights=weights, tolerance=tolerance)
+    return replace(policy, floors=action_floors(equivalences))

@@ -21,7 +21,7 @@ from easee.priors.equivalences import check_action_names
 Certificate = tuple[float, float, float]  # entropy, bound, gap
 
 FORMAT = "easee-policy"
-VERSION = 1
+VERSION = 2  # version 1 had no floors
 ROUNDING = 1e-6  # tolerance for visits and entropy that do not follow exactly from the policy
 FIELDS = {  # shape and kinds of each array; n and k are the numbers of nodes and actions
     "actions": ("k", "U"),
@@ -33,6 +33,7 @@ FIELDS = {  # shape and kinds of each array; n and k are the numbers of nodes an
     "probabilities": ("nk", "f"),
     "visits": ("n", "f"),
     "certificate": ("3", "f"),
+    "floors": ("k", "f"),
 }
 
 
@@ -42,6 +43,7 @@ def write(
     probabilities: Floats,
     visits: Floats,
     certificate: Certificate,
+    floors: Floats,
 ) -> None:
     """Write a policy atomically."""
     with replacing(path) as file:
@@ -58,11 +60,12 @@ def write(
             probabilities=probabilities,
             visits=visits,
             certificate=certificate,
+            floors=floors,
         )
 
 
-def read(path: str | os.PathLike[str]) -> tuple[LocalGraph, Floats, Floats, Certificate]:
-    """Return the graph, probabilities, visits and certificate of a policy file.
+def read(path: str | os.PathLike[str]) -> tuple[LocalGraph, Floats, Floats, Certificate, Floats]:
+    """Return the graph, probabilities, visits, certificate and floors of a policy file.
 
     Raises:
         PolicyFileError: the file is missing, damaged, of a newer version, or not a policy.
@@ -85,7 +88,7 @@ def read(path: str | os.PathLike[str]) -> tuple[LocalGraph, Floats, Floats, Cert
     if np.abs(visits - data["visits"]).max() > ROUNDING:
         raise PolicyFileError(f"{str(path)!r} is inconsistent: visits do not match the policy")
     entropy, bound, gap = map(float, data["certificate"])
-    return graph, data["probabilities"], data["visits"], (entropy, bound, gap)
+    return graph, data["probabilities"], data["visits"], (entropy, bound, gap), data["floors"]
 
 
 def _read(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
@@ -100,16 +103,18 @@ def _read(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
                 raise PolicyFileError(f"{name} holds a single array, not an EASEE policy")
             header = {key: archive[key].item() for key in ("format", "version") if key in archive}
             _check_header(header, name)
-            missing = [key for key in FIELDS if key not in archive]
+            fields = [key for key in FIELDS if key != "floors" or header["version"] > 1]
+            missing = [key for key in fields if key not in archive]
             if missing:
                 raise PolicyFileError(f"{name} is incomplete: it lacks {missing}")
-            data = {key: archive[key] for key in FIELDS}
+            data = {key: archive[key] for key in fields}
     except PolicyFileError:
         raise
     except Exception as error:  # unpacking a damaged file raises errors of many types
         raise PolicyFileError(
             f"{name} is not a policy file, or damaged ({error}): compile and save the policy again"
         ) from error
+    data.setdefault("floors", np.zeros(data["actions"].size))
     _check_shapes(data, name)
     _check_values(data, name)
     return data
@@ -157,6 +162,8 @@ def _check_values(data: dict[str, NDArray[Any]], name: str) -> None:
             np.isfinite(data[key]).all() for key in ("probabilities", "visits", "certificate")
         ),
         "an impossible certificate": gap < 0 or entropy > bound + ROUNDING,
+        "floors that are not probabilities": not (data["floors"] >= 0).all()
+        or not data["floors"].sum() <= 1,
     }
     for problem, occurs in problems.items():
         if occurs:

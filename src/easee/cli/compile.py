@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,7 @@ from easee.cli.priors import Depth, Prior, load_prior
 from easee.flow.objective import layer_entropies, layer_supports
 from easee.graph import unroll
 from easee.policy import ExplorationPolicy, balance
+from easee.priors.rates import action_floors
 
 
 def compile_command(
@@ -38,7 +40,7 @@ def compile_command(
         start = time.perf_counter()
         graph = unroll(omega, depth)
         built = time.perf_counter()
-        policy = balance(graph, tolerance=tolerance)
+        policy = replace(balance(graph, tolerance=tolerance), floors=action_floors(omega))
         balanced = time.perf_counter()
     out.print(layer_table(policy))
     out.print(summary_table(policy, built - start, balanced - built))
@@ -87,6 +89,9 @@ def summary_table(policy: ExplorationPolicy, build_seconds: float, balance_secon
     table.add_row("entropy J", f"{policy.entropy:.9f}")
     table.add_row("bound (even layers)", f"{policy.bound:.9f}")
     table.add_row("duality gap", f"{policy.gap:.1e}")
+    if policy.floors.any():
+        floors = zip(graph.actions, policy.floors.tolist(), strict=True)
+        table.add_row("floors", ", ".join(f"{name} {p:.3g}" for name, p in floors if p))
     table.add_row("time to build", f"{1e3 * build_seconds:,.1f} ms")
     table.add_row("time to balance", f"{1e3 * balance_seconds:,.1f} ms")
     return table

@@ -13,7 +13,7 @@ from easee.explorers.base import BaseExplorer
 from easee.explorers.checks import Seed
 from easee.explorers.sampling import Actions, Mask, draw, draw_masked
 from easee.explorers.scalar import Walker
-from easee.explorers.table import PolicyTable
+from easee.explorers.table import Floor, PolicyTable
 from easee.policy import ExplorationPolicy
 
 
@@ -27,8 +27,9 @@ class Explorer(BaseExplorer):
     Args:
         policy: exploration policy.
         n_envs, seed: as in `BaseExplorer`.
-        floor: weight of the uniform policy mixed in, for agents that need every action to be
-            possible everywhere. 0 as in the paper.
+        floor: replaces the policy's own floors: the weight of the uniform policy mixed in, for
+            agents that need every action to be possible everywhere, or the least probability of
+            each action, float (k,). 0 as in the paper.
 
     >>> from easee.priors.builders import inverse
     >>> from easee.policy import compile
@@ -39,7 +40,7 @@ class Explorer(BaseExplorer):
     """
 
     def __init__(
-        self, policy: ExplorationPolicy, n_envs: int = 1, seed: Seed = None, floor: float = 0.0
+        self, policy: ExplorationPolicy, n_envs: int = 1, seed: Seed = None, floor: Floor = None
     ) -> None:
         self.table = PolicyTable.from_policy(policy, floor)
         super().__init__(len(self.table.actions), n_envs, seed)

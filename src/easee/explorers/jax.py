@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from easee._utils.extras import requires_extra
 from easee.errors import ArgumentError
 from easee.explorers.baselines import checked_exponent
-from easee.explorers.table import PolicyTable
+from easee.explorers.table import Floor, PolicyTable
 from easee.policy import ExplorationPolicy
 
 with requires_extra("jax"):
@@ -69,7 +69,7 @@ class Uniforms(NamedTuple):
     duration: Array  # selects its number of repetitions
 
 
-def from_policy(policy: ExplorationPolicy, floor: float = 0.0) -> Tables:
+def from_policy(policy: ExplorationPolicy, floor: Floor = None) -> Tables:
     """Return the tables of an exploration policy; `floor` as in `easee.Explorer`.
 
     >>> from easee.priors.builders import inverse

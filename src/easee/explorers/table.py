@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from easee._utils.arrays import freeze
+from easee._utils.arrays import Floats, freeze
 from easee._utils.checks import checked_count, checked_share
 from easee.errors import ArgumentTypeError
 from easee.explorers.sampling import cumulative_rows
-from easee.policy import ExplorationPolicy
+from easee.policy import ExplorationPolicy, checked_floors
+
+Floor = float | ArrayLike | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +24,7 @@ class PolicyTable:
 
     Attributes:
         actions: names of the actions.
-        probabilities: float (n, k), exploratory action probabilities, floor included; rows of ends
+        probabilities: float (n, k), exploratory action probabilities, floors included; rows of ends
             (full depth, dead ends) are 0.
         cumulative: float (n, k), their cumulative sums, exactly 1 at the end of a row.
         next_nodes: int (n, k), node after each action; -1 where the walk restarts.
@@ -48,19 +50,20 @@ class PolicyTable:
         freeze(self, "probabilities", "cumulative", "next_nodes")
 
     @classmethod
-    def from_policy(cls, policy: ExplorationPolicy, floor: float = 0.0) -> PolicyTable:
+    def from_policy(cls, policy: ExplorationPolicy, floor: Floor = None) -> PolicyTable:
         """Build the table of a policy.
 
         Args:
             policy: exploration policy.
-            floor: weight of the uniform policy mixed in, between 0 and 1.
+            floor: instead of the policy's own floors, the weight of the uniform policy mixed in,
+                between 0 and 1, or the least probability of each action, float (k,).
         """
         if not isinstance(policy, ExplorationPolicy):
             raise ArgumentTypeError(f"expected an ExplorationPolicy, found {type(policy).__name__}")
         graph = policy.graph
-        share = checked_share(floor, "floor")
-        probabilities = (1.0 - share) * policy.probabilities
-        probabilities[~graph.ends] += share / len(graph.actions)
+        floors = _floors(policy, floor)
+        probabilities = (1.0 - floors.sum()) * policy.probabilities
+        probabilities[~graph.ends] += floors
         continues = (graph.successors >= 0) & ~graph.ends[graph.successors]
         next_nodes = np.where(continues, graph.successors, -1)
         cumulative = cumulative_rows(probabilities)
@@ -81,3 +84,13 @@ class PolicyTable:
         for array in (self.next_nodes, self.probabilities):
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()[:32]
+
+
+def _floors(policy: ExplorationPolicy, floor: Floor) -> Floats:
+    """Return the least probability of each action, float (k,)."""
+    k = len(policy.graph.actions)
+    if floor is None:
+        return policy.floors
+    if np.ndim(floor) == 0:
+        return np.full(k, checked_share(floor, "floor") / k)
+    return checked_floors(floor, k)

@@ -297,14 +297,15 @@ def as_word(word: AnyWord) -> Word:
 def as_relation(pair: AnyRelation) -> tuple[Relation, float]:
     """Return a relation as a pair of words and its rate."""
     if isinstance(pair, str):
-        text, rate = (*_RATE.split(pair, maxsplit=1), 0.0)[:2]
+        text, *after_at = _RATE.split(pair, maxsplit=1)
         sides = text.split("~")
         if len(sides) != 2:
             raise PriorError(
                 f"malformed relation {pair!r}: expected two words separated by one '~', "
                 f"found {len(sides) - 1} '~'"
             )
-        return (as_word(sides[0]), as_word(sides[1])), _checked_rate(rate, pair)
+        rate = _checked_rate(after_at[0], pair) if after_at else 0.0
+        return (as_word(sides[0]), as_word(sides[1])), rate
     if not isinstance(pair, Sequence) or len(pair) not in (2, 3):
         raise PriorError(
             f"malformed relation {pair!r}: expected a pair of words, with a rate if it usually "

@@ -19,8 +19,7 @@ from easee.experiments.harness.figure import Run
 from easee.explorers.base import BaseExplorer
 from easee.explorers.baselines import TabuExplorer, UniformExplorer, ZetaExplorer
 from easee.explorers.easee import Explorer
-from easee.graph import unroll
-from easee.policy import ExplorationPolicy, balance
+from easee.policy import ExplorationPolicy, compile
 from easee.priors.equivalences import Equivalences
 
 if TYPE_CHECKING:
@@ -63,13 +62,13 @@ def make_tables(settings: Mapping[str, Any], n_actions: int) -> Tables:
     return explorers.from_policy(policy, floor=floor)
 
 
-def _policy_and_floor(settings: Mapping[str, Any]) -> tuple[ExplorationPolicy, float]:
+def _policy_and_floor(settings: Mapping[str, Any]) -> tuple[ExplorationPolicy, float | None]:
     """Return the policy of an arm that explores with EASEE, and its floor."""
     if settings["explorer"] != "easee":
         raise ArgumentError(f"expected the explorer 'easee' here, found {settings['explorer']!r}")
     last_only, more = settings.get("last_only", False), tuple(settings.get("more", ()))
     policy = policy_of(settings["prior"], settings["depth"], last_only, more)
-    return policy, settings.get("floor", 0.0)
+    return policy, settings.get("floor")
 
 
 @lru_cache(maxsize=4)
@@ -79,4 +78,4 @@ def policy_of(
     """Compile a ready-made prior with additional relations; the last few policies are cached."""
     omega = priors.get(prior)
     weights = [0.0] * (depth - 1) + [1.0] if last_only else None
-    return balance(unroll(Equivalences(omega.actions, [omega, *more]), depth), weights=weights)
+    return compile(Equivalences(omega.actions, [omega, *more]), depth, weights=weights)

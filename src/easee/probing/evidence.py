@@ -9,6 +9,7 @@ from typing import Any
 from easee.errors import ArgumentError
 from easee.probing.significance import interval
 
+FEW_TRIALS = 50  # with fewer, the upper end of the interval is the rate of a relation
 
 @dataclass(frozen=True)
 class Counterexample:
@@ -59,6 +60,8 @@ class RelationCheck:
         violations: number of trials in which the outcomes differed.
         inconclusive: number of further states in which an episode was truncated.
         counterexamples: a few of the violations.
+        met: trials and violations in states as random rollouts meet them; the others were chosen
+            near rare effects.
     """
 
     left: tuple[str, ...]
@@ -67,6 +70,7 @@ class RelationCheck:
     violations: int
     inconclusive: int = 0
     counterexamples: tuple[Counterexample, ...] = ()
+    met: tuple[int, int] | None = None
 
     @property
     def rate(self) -> float:
@@ -77,6 +81,23 @@ class RelationCheck:
     def interval(self) -> tuple[float, float]:
         """The Clopper-Pearson 95% confidence interval of the rate."""
         return interval(self.violations, self.trials)
+
+    @property
+    def prior_rate(self) -> float:
+        """The rate of the relation in a prior: the share of states met in which it fails.
+
+        It is 0 if there was no violation anywhere, and the upper end of the 95% interval if there
+        were few trials, or if the only violations are near rare effects.
+
+        >>> RelationCheck((), (), 200, 40, met=(100, 8)).prior_rate
+        0.08
+        >>> RelationCheck((), (), 200, 40, met=(100, 0)).prior_rate
+        0.036
+        """
+        trials, violations = self.met or (self.trials, self.violations)
+        if trials >= FEW_TRIALS and (violations or not self.violations):
+            return round(violations / trials, 4)
+        return float(f"{interval(violations, trials)[1]:.2g}")
 
     def __str__(self) -> str:
         return f"{' '.join(self.left) or 'Λ'} ~ {' '.join(self.right) or 'Λ'}"

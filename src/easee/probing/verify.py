@@ -29,6 +29,7 @@ class Verification:
     """The evidence for and against a prior in an environment.
 
     Attributes:
+        prior: the prior that was checked.
         relations: one check per relation, in the prior's order.
         env_steps: number of steps in the environment.
         compares: description of what was compared.
@@ -37,6 +38,7 @@ class Verification:
         notes: sentences that describe how the result was obtained.
     """
 
+    prior: Equivalences
     relations: tuple[RelationCheck, ...]
     env_steps: int
     compares: str
@@ -48,6 +50,12 @@ class Verification:
     def holds(self) -> bool:
         """Whether there was no violation."""
         return not any(check.violations for check in self.relations)
+
+    @property
+    def equivalences(self) -> Equivalences:
+        """The prior with the measured rates; relations that failed in every state are left out."""
+        measured = [(check.left, check.right, check.prior_rate) for check in self.relations]
+        return Equivalences(self.prior.actions, [pair for pair in measured if pair[2] < 1.0])
 
 
 def verify(
@@ -116,7 +124,7 @@ def verify(
             progress(len(checks), len(words))
     probe = setup.probe
     return Verification(
-        *(tuple(checks), probe.steps, probe.compares, probe.method, setup.random, tuple(notes))
+        *(omega, tuple(checks), probe.steps, probe.compares, probe.method, setup.random, tuple(notes))
     )
 
 
@@ -155,18 +163,22 @@ def _words(omega: Equivalences, names: Names, rename: dict[str, str]) -> list[tu
 def _compare(setup: Setup, pair: tuple[Names, Names], u: Word, v: Word) -> RelationCheck:
     """Compare the outcomes of two words in each state."""
     trials = violations = truncated = 0
+    met = [0, 0]
     counterexamples: list[Counterexample] = []
-    for start in setup.sample.states:
+    for i, start in enumerate(setup.sample.states):
         left, right = setup.probe.after(start, u), setup.probe.after(start, v)
         if left.truncated or right.truncated:
             truncated += 1
             continue
         trials += 1
+        met[0] += i >= setup.sample.eventful
         if left.key != right.key:
             violations += 1
+            met[1] += i >= setup.sample.eventful
             if len(counterexamples) < MAX_COUNTEREXAMPLES:
                 counterexamples.append(_counterexample(setup.probe, start, left, right))
-    return RelationCheck(*pair, trials, violations, truncated, tuple(counterexamples))
+    examples = tuple(counterexamples)
+    return RelationCheck(*pair, trials, violations, truncated, examples, (met[0], met[1]))
 
 
 def _compare_random(

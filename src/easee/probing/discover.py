@@ -28,6 +28,7 @@ from easee.probing.probe import BudgetSpent, Probe, Progress, Snapshot, Word, ch
 from easee.probing.setup import Setup, set_up
 from easee.probing.state_keys import StateOf
 from easee.probing.state_sampling import StateSample
+from easee.probing.usual_relations import UsualRelation, UsualSearch
 from easee.words.presentation import Presentation, equivalent, rules_of
 
 FIRST_STATES = 16  # states in which a word is executed before it is compared in all of them
@@ -58,6 +59,7 @@ def discover(
     max_length: int = 4,
     states: int = 200,
     tolerance: float = 0.0,
+    usually: float = 0.0,
     budget: int = 1_000_000,
     seed: int = 0,
     state: StateOf | None = None,
@@ -73,6 +75,8 @@ def discover(
         states: number of states in which a relation must hold.
         tolerance: share of them in which it may fail. Most relations fail near walls: a tolerance
             of about 0.2 finds those that hold in the open.
+        usually: also find relations that fail in at most this share of the states that an agent
+            meets, with their rates (see `easee.probing.usual_relations`); 0.1 is a good value.
         budget: maximum number of steps in the environment; when it is spent, the relations found so
             far are returned.
         seed: random seed.
@@ -96,6 +100,8 @@ def discover(
     checked_count(max_length, "max_length")
     checked_count(budget, "budget")
     checked_share(tolerance, "tolerance")
+    if checked_share(usually, "usually") >= 0.5:
+        raise ArgumentError(f"expected usually below 0.5, found {usually}")
     check_env(env)
     names = check_action_names(names_or_numbers(env))
     try:
@@ -111,19 +117,50 @@ def discover(
     _check_comparable(setup)
     search = _WordSearch(setup.probe, setup.sample, tolerance)
     length = search.run(max_length, progress)
-    evidence = tuple(
-        RelationCheck(tuple(names[a] for a in u), tuple(names[a] for a in v), trials, violations)
+    checks = [
+        RelationCheck(_names(u, names), _names(v, names), trials, violations)
         for (u, v), (trials, violations) in search.relations.items()
-    )
+    ]
+    pairs = [(check.left, check.right, check.rate) for check in checks]
     failing = f"a relation may fail in {tolerance:.0%} of them"
     notes = [*setup.notes, failing if tolerance else "no relation failed"]
+    if usually:
+        usual = UsualSearch(setup.probe, setup.sample, tuple(search.relations), usually)
+        usual.run(max_length, progress)
+        found = [_usual_check(relation, names) for relation in usual.relations]
+        checks += found
+        pairs += [(check.left, check.right, check.prior_rate) for check in found]
+        notes += _usual_notes(found, usually)
     if length < max_length:
         notes.append(
             f"the budget of {budget:,} steps was spent: all words up to length {length} were "
             f"tried, and some of length {length + 1}"
         )
-    omega = Equivalences(names, [(check.left, check.right) for check in evidence])
-    return Discovery(omega, evidence, setup.probe.steps, length, tuple(notes))
+    omega = Equivalences(names, pairs)
+    return Discovery(omega, tuple(checks), setup.probe.steps, length, tuple(notes))
+
+
+def _names(word: Word, names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(names[action] for action in word)
+
+
+def _usual_check(relation: UsualRelation, names: tuple[str, ...]) -> RelationCheck:
+    one, two = (_names(word, names) for word in relation.pair)
+    trials, violations = np.add(relation.met, relation.near).tolist()
+    return RelationCheck(one, two, trials, violations, met=relation.met)
+
+
+def _usual_notes(checks: list[RelationCheck], usually: float) -> list[str]:
+    notes = [f"{len(checks)} relations usually hold: they fail in at most {usually:.0%} of states"]
+    blocked = [
+        str(check) for check in checks if check.met and check.met[1] > usually * check.met[0]
+    ]
+    if blocked:
+        notes.append(
+            f"{', '.join(blocked)}: these fail more often, but only where an action that otherwise "
+            "has an effect has none, as at a wall"
+        )
+    return notes
 
 
 @dataclass

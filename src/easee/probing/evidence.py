@@ -11,6 +11,7 @@ from easee.probing.significance import interval
 
 FEW_TRIALS = 50  # with fewer, the upper end of the interval is the rate of a relation
 
+
 @dataclass(frozen=True)
 class Counterexample:
     """A state from which the two sides of a relation lead to different states.

@@ -47,6 +47,15 @@ class StateSample:
     near: list[Snapshot]  # all visited states near rare effects
     new: float  # share of the rollout steps from resets that led to a new key
     steps: int  # number of rollout steps
+    first_effects: list[list[int]]  # per episode, the actions in the order of their first effects
+
+    def precedes(self, a: int, b: int) -> bool:
+        """Return whether the first effect of action a usually comes before that of action b."""
+        before = after = 0
+        for order in self.first_effects:
+            first = next((action for action in order if action in (a, b)), None)
+            before, after = before + (first == a), after + (first == b)
+        return before > after
 
 
 def sample_states(
@@ -55,7 +64,8 @@ def sample_states(
     """Sample states from `rollout` random steps, if possible a share of them near rare effects."""
     rng = np.random.default_rng(seed)
     rollouts = _Rollouts(probe, rng)
-    ordinary = rollouts.from_resets(max(rollout // 2, 1) if eventful else rollout)
+    episodes = rollouts.from_resets(max(rollout // 2, 1) if eventful else rollout)
+    ordinary = [transition for episode in episodes for transition in episode]
     new = len(rollouts.counts) / len(ordinary)
     searched = rollouts.from_rare_states(rollout // 2) if eventful else []
     effects = _rare_effects([*ordinary, *searched], probe.n_actions)
@@ -65,7 +75,8 @@ def sample_states(
     for i in rng.permutation(len(ordinary))[: count - n_eventful]:
         states.append(probe.after(ordinary[i].snapshot, ordinary[i].since))
     steps = len(ordinary) + len(searched)
-    return StateSample(states, n_eventful, frozenset(effects), near, new, steps)
+    first_effects = [list(dict.fromkeys(t.action for t in e if t.changed)) for e in episodes]
+    return StateSample(states, n_eventful, frozenset(effects), near, new, steps, first_effects)
 
 
 class _Rollouts:
@@ -77,17 +88,19 @@ class _Rollouts:
         self.counts: Counter[Hashable] = Counter()
         self.snapshots: list[Snapshot] = []
 
-    def from_resets(self, steps: int) -> list[Transition]:
-        """Walk through episodes from their start."""
-        transitions: list[Transition] = []
-        while len(transitions) < steps:
+    def from_resets(self, steps: int) -> list[list[Transition]]:
+        """Walk through episodes from their start; return the transitions of each."""
+        episodes: list[list[Transition]] = []
+        while steps > 0:
             snapshot = self.probe.reset(int(self.rng.integers(2**31)))
+            episodes.append([])
             for _ in range(MAX_ROLLOUT // SNAPSHOT_EVERY):
                 walked, snapshot = self._walk(snapshot)
-                transitions += walked
-                if snapshot.ended or len(transitions) >= steps:
+                episodes[-1] += walked
+                steps -= len(walked)
+                if snapshot.ended or steps <= 0:
                     break
-        return transitions
+        return episodes
 
     def from_rare_states(self, steps: int) -> list[Transition]:
         """Continue from the snapshots whose keys were visited least often."""

@@ -124,7 +124,15 @@ def verify(
             progress(len(checks), len(words))
     probe = setup.probe
     return Verification(
-        *(omega, tuple(checks), probe.steps, probe.compares, probe.method, setup.random, tuple(notes))
+        *(
+            omega,
+            tuple(checks),
+            probe.steps,
+            probe.compares,
+            probe.method,
+            setup.random,
+            tuple(notes),
+        )
     )
 
 

@@ -1,0 +1,172 @@
+"""Discovery of relations that usually hold, and how often they fail.
+
+Words are tried in shortlex order in states as random rollouts meet them, so that walls and objects
+count as often as an agent meets them. Two words are related if their outcomes differ in at most a
+given share of these states.
+
+A relation may fail more often, in up to half of the states, if it only fails where an action that
+otherwise has an effect has none: a wall that stops a step changes nothing, so the policy that
+follows from the relation is still a good one. Its rate is the share of all states in which it fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from easee.probing.probe import BudgetSpent, Probe, Progress, Snapshot, Word
+from easee.probing.state_sampling import StateSample
+from easee.words.presentation import Presentation, equivalent, rules_of
+
+FEWEST_TRIALS = 20  # a relation of fewer trials is not accepted
+FEWEST_EFFECTS = 3  # effects of an action that another one must undo
+LARGEST_RATE = 0.5  # of a relation that fails only where an action is stopped
+Pair = tuple[Word, Word]
+Row = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class UsualRelation:
+    """A relation that usually holds, with trials and violations in two samples of states."""
+
+    pair: Pair
+    met: tuple[int, int]  # in states as rollouts meet them
+    near: tuple[int, int]  # in states near rare effects
+
+
+@dataclass(frozen=True)
+class _Outcomes:
+    """The outcomes of a word in each state."""
+
+    ends: list[Snapshot]
+    keys: Row  # number of each key; -1 if the episode was truncated
+    stopped: NDArray[np.bool_]  # whether an action of the word had no effect but usually has one
+
+
+@dataclass
+class UsualSearch:
+    """A search for relations that fail in at most a share of `usually` of the states.
+
+    `exact` are relations that are known already. `relations` are those that were found.
+    """
+
+    probe: Probe
+    sample: StateSample
+    exact: tuple[Pair, ...]
+    usually: float
+    relations: list[UsualRelation] = field(default_factory=list)
+    words: dict[Word, _Outcomes] = field(default_factory=dict)
+    numbers: dict[Hashable, int] = field(default_factory=dict)  # of the keys
+    working: frozenset[int] = frozenset()  # actions that have an effect in more states than that
+
+    def run(self, max_length: int, progress: Progress | None) -> None:
+        """Try all words up to a length, then look for actions that undo others."""
+        states = self.sample.states[self.sample.eventful :]
+        self.words[()] = _Outcomes(states, self._keys(states), np.zeros(len(states), bool))
+        layer: list[Word] = [()]
+        try:
+            self._find_working_actions()
+            for _ in range(max_length):
+                extended = [(*word, a) for word in layer for a in range(self.probe.n_actions)]
+                layer = [word for word in extended if self._is_new(word)]
+                if progress is not None:
+                    progress(len(self.words), len(self.words))
+            self._find_undoing_actions()
+        except BudgetSpent:
+            pass
+
+    def _find_working_actions(self) -> None:
+        start = self.words[()].keys
+        for action in range(self.probe.n_actions):
+            keys = self._extend((), action).keys
+            valid = (keys >= 0) & (start >= 0)
+            if (keys != start)[valid].sum() > self.usually * valid.sum():
+                self.working |= {action}
+
+    def _is_new(self, word: Word) -> bool:
+        """Try a word; return whether it is related to no earlier one."""
+        if rules_of(self._presentation()).reduce(word) != word:
+            return False
+        outcomes = self._extend(word[:-1], word[-1])
+        for earlier in self._candidates(outcomes):
+            if equivalent(self._presentation(), word, earlier) is True:
+                return False
+            if self._accept(word, earlier):
+                return False
+        self.words[word] = outcomes
+        return True
+
+    def _extend(self, word: Word, action: int) -> _Outcomes:
+        before = self.words[word]
+        ends = [end if end.ended else self.probe.after(end, (action,)) for end in before.ends]
+        keys = self._keys(ends)
+        idle = (keys == before.keys) & (action in self.working)
+        return _Outcomes(ends, keys, before.stopped | idle)
+
+    def _candidates(self, outcomes: _Outcomes) -> list[Word]:
+        """Return the words with similar outcomes, most similar first."""
+        words = list(self.words)
+        keys = np.array([self.words[word].keys for word in words])
+        stopped = np.array([self.words[word].stopped for word in words]) | outcomes.stopped
+        valid = (keys >= 0) & (outcomes.keys >= 0)
+        differ = valid & (keys != outcomes.keys)
+        trials, violations = valid.sum(axis=1), differ.sum(axis=1)
+        moving = (valid & ~stopped).sum(axis=1)
+        open_violations = (differ & ~stopped).sum(axis=1)
+        usual = violations <= self.usually * trials
+        blocked = (violations <= LARGEST_RATE * trials) & (moving >= FEWEST_TRIALS)
+        blocked &= open_violations <= self.usually * moving
+        order = np.argsort(violations, kind="stable")
+        return [words[i] for i in order if trials[i] >= FEWEST_TRIALS and (usual | blocked)[i]]
+
+    def _accept(self, one: Word, two: Word) -> bool:
+        """Count the violations of a relation, and keep it if there are some.
+
+        Without any, it was rejected as an exact relation for another reason.
+        """
+        counts = [
+            self._count(one, two, states)
+            for states in (self.words[()].ends, self.sample.near[: len(self.words[()].ends)])
+        ]
+        if counts[0][1] + counts[1][1]:
+            self.relations.append(UsualRelation((one, two), *counts))
+            return True
+        return False
+
+    def _count(self, one: Word, two: Word, states: list[Snapshot]) -> tuple[int, int]:
+        """Return the numbers of trials and violations of a relation in some states."""
+        pairs = [(self.probe.after(s, one), self.probe.after(s, two)) for s in states]
+        valid = [(u, v) for u, v in pairs if not (u.truncated or v.truncated)]
+        return len(valid), sum(u.key != v.key for u, v in valid)
+
+    def _find_undoing_actions(self) -> None:
+        """Relate `a b` to nothing where b undoes a, for actions that usually do nothing.
+
+        The relation follows from those of a and of b alone, but it also holds where a has an
+        effect. If each of the two undoes the other, a is the one whose effects come first.
+        """
+        idle = [
+            one[0] for one, two in (r.pair for r in self.relations) if len(one) == 1 and not two
+        ]
+        states = [*self.sample.near, *self.words[()].ends]
+        for a, b in permutations(idle, 2):
+            if self.sample.precedes(a, b):
+                effects = [
+                    (s, end) for s in states if (end := self.probe.after(s, (a,))).key != s.key
+                ]
+                undone = sum(self.probe.after(end, (b,)).key == s.key for s, end in effects)
+                if len(effects) >= FEWEST_EFFECTS and undone >= (1 - self.usually) * len(effects):
+                    self._accept((a, b), ())
+
+    def _keys(self, ends: list[Snapshot]) -> Row:
+        return np.array(
+            [-1 if e.truncated else self.numbers.setdefault(e.key, len(self.numbers)) for e in ends]
+        )
+
+    def _presentation(self) -> Presentation:
+        found = tuple(relation.pair for relation in self.relations)
+        return Presentation(self.probe.n_actions, (*self.exact, *found))

@@ -83,11 +83,11 @@ def parts(population: Population) -> dict[str, float]:
 
     def repeated(part: Any) -> Callable[[int], Any]:
         over = jax.vmap(part, (0, 0, None))
+        # Returning only the part that changes lets the compiler drop the rest.
+        field = "state" if part is act else "learner"
         loop = jax.jit(
-            lambda n: (
-                jax.lax.fori_loop(0, n, lambda i, state: over(state, keys, i), runs).state
-                if part is act
-                else jax.lax.fori_loop(0, n, lambda i, state: over(state, keys, i), runs).learner
+            lambda n: getattr(
+                jax.lax.fori_loop(0, n, lambda i, state: over(state, keys, i), runs), field
             )
         )
         return lambda n: loop(n)
@@ -109,10 +109,11 @@ def rates() -> tuple[float, float]:
 
 def floor(seeds: int, operations: float, bytes_moved: float) -> tuple[float, float]:
     """Return lower bounds on the seconds per step: for the products, and for memory traffic."""
-    params = jax.eval_shape(lambda: NETWORK.init(jax.random.key(0), WORLD.observation_shape, 2))
-    weights = sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(params))
-    forward = 2 * _multiplications()
-    numbers = _outputs()
+    layers = NETWORK.layers(WORLD.observation_shape, 2)
+    weights = sum(math.prod(shape) + shape[-1] for shape, _ in layers)
+    forward = 2 * sum(count * math.prod(shape) for shape, count in layers)
+    outputs = [count * shape[-1] for shape, count in layers[:-1]]
+    numbers = math.prod(WORLD.observation_shape) + sum(outputs)
     every, batch = SETTINGS.train_freq, SETTINGS.batch_size
     # An update is a forward pass with both networks and a backward pass, which costs two more; an
     # action is one forward pass.
@@ -121,25 +122,6 @@ def floor(seeds: int, operations: float, bytes_moved: float) -> tuple[float, flo
     # read.
     moved = 4 * (weights + 2 * numbers + (7 * weights + 8 * numbers * batch) / every)
     return seeds * work / operations, seeds * moved / bytes_moved
-
-
-def _multiplications() -> int:
-    height, width, _ = WORLD.observation_shape
-    count = 0
-    shapes = NETWORK.shapes(WORLD.observation_shape, 2)
-    for layer, shape in zip(NETWORK.convolutions, shapes, strict=False):
-        height, width = layer.size(height), layer.size(width)
-        count += height * width * math.prod(shape)
-    return count + sum(math.prod(shape) for shape in shapes[len(NETWORK.convolutions) :])
-
-
-def _outputs() -> int:
-    height, width, _ = WORLD.observation_shape
-    count = height * width + sum(NETWORK.hidden)
-    for layer in NETWORK.convolutions:
-        height, width = layer.size(height), layer.size(width)
-        count += height * width * layer.channels
-    return count
 
 
 def sb3(steps: int = 1000, times: int = 3) -> float:

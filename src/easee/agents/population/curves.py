@@ -11,13 +11,7 @@ from numpy.typing import NDArray
 
 
 class Scores(NamedTuple):
-    """The learning curve of one run, on the device.
-
-    Attributes:
-        running: float (), reward of the current episode so far.
-        sums: float (bins,), sum of the rewards of the episodes that ended in each bin.
-        counts: int (bins,), number of those episodes.
-    """
+    """The curve of one run, on the device: reward of the current episode, sums and counts."""
 
     running: Array
     sums: Array

@@ -9,8 +9,11 @@ generator.
 from __future__ import annotations
 
 import inspect
+import random
+from collections import defaultdict
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from stable_baselines3.common.buffers import ReplayBuffer
@@ -21,11 +24,18 @@ from stable_baselines3.common.utils import obs_as_tensor
 from stable_baselines3.common.vec_env import VecEnv
 
 from easee.agents.compat import check_space
-from easee.agents.sb3.fitting import check_env, check_env_count, executed_actions, fit_to_model
-from easee.agents.sb3.saving import get_random_state, resume_explorer, set_random_state
-from easee.agents.sb3.tally import Tally
+from easee.agents.sb3.fitting import (
+    check_env,
+    check_env_count,
+    executed_actions,
+    fit_to_model,
+    resume_explorer,
+)
 from easee.explorers.base import BaseExplorer
+from easee.explorers.easee import Explorer
 from easee.policy import ExplorationPolicy
+
+CHUNK = 1000  # steps that are stored before their statistics are summed
 
 
 class ExplorerMixin(OffPolicyAlgorithm):
@@ -56,10 +66,7 @@ class ExplorerMixin(OffPolicyAlgorithm):
         cls.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
 
     def __init__(
-        self,
-        *args: Any,
-        explorer: ExplorationPolicy | BaseExplorer | None = None,
-        **kwargs: Any,
+        self, *args: Any, explorer: ExplorationPolicy | BaseExplorer | None = None, **kwargs: Any
     ) -> None:
         env: Any = kwargs.get("env", args[1] if len(args) > 1 else None)
         check_env(env)
@@ -100,14 +107,12 @@ class ExplorerMixin(OffPolicyAlgorithm):
         total_timesteps: int,
         callback: Any = None,
         reset_num_timesteps: bool = True,
-        tb_log_name: str = "run",
-        progress_bar: bool = False,
+        *args: Any,
+        **kwargs: Any,
     ) -> tuple[int, BaseCallback]:
         if self._explorer is not None and (reset_num_timesteps or self._last_obs is None):
             self._explorer.reset()  # the environments are reset here too
-        return super()._setup_learn(
-            total_timesteps, callback, reset_num_timesteps, tb_log_name, progress_bar
-        )
+        return super()._setup_learn(total_timesteps, callback, reset_num_timesteps, *args, **kwargs)
 
     def collect_rollouts(
         self, env: VecEnv, callback: BaseCallback, *args: Any, **kwargs: Any
@@ -115,8 +120,7 @@ class ExplorerMixin(OffPolicyAlgorithm):
         """Collect steps; see Stable-Baselines3."""
         rollout = super().collect_rollouts(env, callback, *args, **kwargs)
         if not rollout.continue_training:  # the callback stopped before the last step was stored
-            last = callback.locals
-            self._follow(last["actions"], last["dones"], last["infos"])
+            self._follow(*(callback.locals[name] for name in ("actions", "dones", "infos")))
         return rollout
 
     def _store_transition(
@@ -156,8 +160,8 @@ class ExplorerMixin(OffPolicyAlgorithm):
     def _greedy(self) -> NDArray[Any]:
         """Return the actions of `policy.predict` without its checks.
 
-        Observations are known to be batches and the policy is in evaluation mode. Checking that
-        again costs as much as a small network.
+        Observations are batches and the policy is in evaluation mode; checking that again costs as
+        much as a small network.
         """
         assert self._last_obs is not None
         observation = obs_as_tensor(self._last_obs, self.device)
@@ -189,7 +193,7 @@ class ExplorerMixin(OffPolicyAlgorithm):
     def save(self, path: Any, exclude: Any = None, include: Any = None) -> None:
         """Save the model with its explorer: policy, nodes and generator."""
         if self._explorer is not None and self.seed is not None:
-            self._random_state = get_random_state()
+            self._random_state = _random_state()
         try:
             super().save(path, exclude, include)
         finally:
@@ -221,6 +225,63 @@ class ExplorerMixin(OffPolicyAlgorithm):
             kwargs["_requested"] = explorer
         model = super().load(path, env, *args, **kwargs)
         if model._random_state is not None:
-            set_random_state(model._random_state)
+            _set_random_state(model._random_state)
             model._random_state = None
         return model
+
+
+def _random_state() -> dict[str, Any]:
+    """Return the state of the global generators that Stable-Baselines3 seeds and draws from."""
+    return {
+        "python": random.getstate(),
+        "numpy": np.random.get_state(),
+        "torch": torch.get_rng_state(),
+        "cuda": torch.cuda.get_rng_state_all(),
+    }
+
+
+def _set_random_state(state: dict[str, Any]) -> None:
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])
+    torch.set_rng_state(state["torch"])
+    torch.cuda.set_rng_state_all(state["cuda"][: torch.cuda.device_count()])
+
+
+class Tally:
+    """Means of the explorer's statistics over the steps since they were last read.
+
+    Steps are stored and summed in chunks, so that adding one costs little.
+    """
+
+    def __init__(self) -> None:
+        self.explored: list[NDArray[np.bool_]] = []
+        self.nodes: list[NDArray[np.int64]] = []
+        self.count = 0
+        self.sums: dict[str, float] = defaultdict(float)
+
+    def add(self, explorer: BaseExplorer) -> None:
+        """Add a step of all environments, before the explorer moves."""
+        if isinstance(explorer, BaseExplorer):
+            self.explored.append(explorer.explored)
+        if isinstance(explorer, Explorer):
+            self.nodes.append(explorer.nodes)
+        if len(self.explored) >= CHUNK:
+            self._sum_steps(explorer)
+
+    def _sum_steps(self, explorer: BaseExplorer) -> None:
+        if self.explored:
+            explored = np.concatenate(self.explored)
+            self.count += len(explored)
+            self.sums["exploratory_share"] += float(explored.sum())
+        if self.nodes and isinstance(explorer, Explorer):
+            nodes = np.concatenate(self.nodes)
+            self.sums["policy_entropy"] += float(explorer.entropies[nodes].sum())
+            self.sums["node_depth"] += float(explorer.policy.graph.depths[nodes].sum())
+        self.explored, self.nodes = [], []
+
+    def pop_means(self, explorer: BaseExplorer) -> dict[str, float]:
+        """Return the means by name, and start over."""
+        self._sum_steps(explorer)
+        means = {name: total / self.count for name, total in self.sums.items()}
+        self.count, self.sums = 0, defaultdict(float)
+        return means

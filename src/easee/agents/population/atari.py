@@ -97,7 +97,7 @@ class AtariPopulation(BasePopulation):
     def _restore(self, arrays: Any) -> None:
         """Resume after a checkpoint; games cannot be restored, so new episodes start."""
         for group in self.groups:
-            group.free()
+            del group.learner, group.frames  # frees device memory for the loaded arrays
         for group in self.groups:
             group.restore(arrays.pop(0), self.steps)
 
@@ -120,7 +120,8 @@ class Group:
         self.env = Atari(game, count, threads=count)
         self.replay = FrameReplay.empty(count, self.settings.buffer_size)
         self.learner, self.frames = program.init(jax.vmap(jax.random.key)(jnp.asarray(self.seeds)))
-        self.curves = Curves.empty(count, bins, self.settings.steps)
+        shape = (count, bins)
+        self.curves = Curves(np.zeros(shape), np.zeros(shape, np.int64), self.settings.steps)
         self._start_episodes(0)
 
     def _start_episodes(self, step: int) -> None:
@@ -170,10 +171,6 @@ class Group:
     def arrays(self) -> Any:
         """Return a tree of the arrays to save."""
         return self.learner, self.frames, self.replay, self.curves.sums, self.curves.counts
-
-    def free(self) -> None:
-        """Free device memory before `restore`."""
-        del self.learner, self.frames
 
     def restore(self, arrays: Any, step: int) -> None:
         """Continue before a step with arrays from a checkpoint."""

@@ -54,7 +54,7 @@ class BasePopulation(ABC):
         warn_if_cpu()
 
     def _check_memory(self, arrays: Any, observation_shape: tuple[int, ...]) -> None:
-        """Check that the runs' arrays, or their shapes, and an update fit in device memory."""
+        """Check that the arrays (or shapes) of all runs and their updates fit in device memory."""
         count = len(self)
         stored = sum(math.prod(a.shape) * a.dtype.itemsize for a in jax.tree.leaves(arrays))
         activations = self.settings.batch_size * self.network.activations(observation_shape)

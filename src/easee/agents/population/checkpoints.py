@@ -44,7 +44,11 @@ def load(path: Path, template: Tree, description: dict[str, Any]) -> Tree:
             f"{path} is a checkpoint of other runs: expected {mismatches[0]}. Remove it to start "
             "over"
         )
-    tree: Tree = jax.tree.unflatten(structure, map(_as_type_of, leaves, arrays))
+    restored = (
+        jax.random.wrap_key_data(array, impl=jax.random.key_impl(leaf)) if _is_key(leaf) else array
+        for leaf, array in zip(leaves, arrays, strict=True)
+    )
+    tree: Tree = jax.tree.unflatten(structure, restored)
     return tree
 
 
@@ -74,10 +78,3 @@ def _is_key(leaf: Any) -> bool:
 def _as_numbers(leaf: Any) -> Any:
     """Return the data of random keys, and other arrays unchanged."""
     return jax.random.key_data(leaf) if _is_key(leaf) else leaf
-
-
-def _as_type_of(leaf: Any, array: Any) -> Any:
-    """Return an array as random keys if the template has keys there."""
-    if not _is_key(leaf):
-        return array
-    return jax.random.wrap_key_data(array, impl=jax.random.key_impl(leaf))

@@ -46,11 +46,6 @@ class Curves(NamedTuple):
     counts: NDArray[np.int64]
     steps: int
 
-    @classmethod
-    def empty(cls, runs: int, bins: int, steps: int) -> Curves:
-        """Return curves without episodes."""
-        return cls(np.zeros((runs, bins)), np.zeros((runs, bins), np.int64), steps)
-
     def add(self, step: int, scores: NDArray[np.float64], ended: NDArray[np.bool_]) -> None:
         """Add the scores of the runs whose episode ended with a step, counted from 1, in place."""
         bins = self.sums.shape[1]

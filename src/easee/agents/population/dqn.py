@@ -1,14 +1,13 @@
 """DQN's update as a pure function, with the semantics of Stable-Baselines3's DQN.
 
-Huber loss on one-step targets from a target network, gradient norm clipped as in PyTorch, Adam. The
-target network is a copy that is updated at a fixed interval. Argument names and defaults are those
-of Stable-Baselines3.
+Huber loss on one-step targets from a target network, gradient norm clipped as in PyTorch, Adam with
+its usual constants. The target network is a copy that is updated at a fixed interval. Argument
+names and defaults are those of Stable-Baselines3.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from functools import cache
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -92,12 +91,7 @@ class Learner(NamedTuple):
 def init(network: Network, settings: Settings, key: Array, shape: Any, n_actions: int) -> Learner:
     """Return a learner with random weights for observations of a shape."""
     params = network.init(key, shape, n_actions)
-    return Learner(params, params, _adam(settings.learning_rate).init(params))
-
-
-@cache
-def _adam(learning_rate: float) -> optax.GradientTransformation:
-    return optax.adam(learning_rate, b1=0.9, b2=0.999, eps=1e-8)
+    return Learner(params, params, optax.adam(settings.learning_rate).init(params))
 
 
 def loss(network: Network, params: Params, target: Params, batch: Batch, gamma: float) -> Array:
@@ -117,7 +111,7 @@ def update(network: Network, settings: Settings, learner: Learner, batch: Batch)
     # PyTorch's clip_grad_norm_ adds the same small number.
     scale = jnp.minimum(1.0, settings.max_grad_norm / (optax.tree.norm(gradient) + 1e-6))
     gradient = jax.tree.map(lambda g: g * scale, gradient)
-    changes, adam = _adam(settings.learning_rate).update(gradient, adam, params)
+    changes, adam = optax.adam(settings.learning_rate).update(gradient, adam, params)
     return Learner(optax.apply_updates(params, changes), target, adam)
 
 

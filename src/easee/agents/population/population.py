@@ -202,13 +202,11 @@ def _collect_and_update(
     """Return one run after `train_freq` steps, from step `first` on, and an update."""
     world, network, settings, learns = static
     freq = settings.train_freq
-    run = jax.lax.fori_loop(
-        0,
-        freq,
-        lambda i, run: _step(static, run, tables, key, first + i),
-        run,
-        unroll=freq <= MAX_UNROLLED,
-    )
+
+    def step(i: Array, run: Run) -> Run:
+        return _step(static, run, tables, key, first + i)
+
+    run = jax.lax.fori_loop(0, freq, step, run, unroll=freq <= MAX_UNROLLED)
     last = first + freq
     # The weights have not changed since `first`, so the target may be copied at any step between.
     learner = dqn.sync_target(settings, run.learner, first, last)

@@ -24,13 +24,7 @@ from stable_baselines3.common.utils import obs_as_tensor
 from stable_baselines3.common.vec_env import VecEnv
 
 from easee.agents.compat import check_space
-from easee.agents.sb3.fitting import (
-    check_env,
-    check_env_count,
-    executed_actions,
-    fit_to_model,
-    resume_explorer,
-)
+from easee.agents.sb3 import fitting
 from easee.explorers.base import BaseExplorer
 from easee.explorers.easee import Explorer
 from easee.policy import ExplorationPolicy
@@ -69,7 +63,7 @@ class ExplorerMixin(OffPolicyAlgorithm):
         self, *args: Any, explorer: ExplorationPolicy | BaseExplorer | None = None, **kwargs: Any
     ) -> None:
         env: Any = kwargs.get("env", args[1] if len(args) > 1 else None)
-        check_env(env)
+        fitting.check_env(env)
         if explorer is not None and hasattr(env, "action_space"):
             check_space(env.action_space)
         self._requested = explorer  # replaced by a fitted explorer once the environments are known
@@ -82,13 +76,13 @@ class ExplorerMixin(OffPolicyAlgorithm):
         super()._setup_model()
         requested, self._requested = self._requested, None
         if requested is not None:
-            explorer = fit_to_model(requested, self)
+            explorer = fitting.fit_to_model(requested, self)
             if self._explorer is not None:
-                resume_explorer(explorer, self._explorer)
+                fitting.resume_explorer(explorer, self._explorer)
             self._explorer = explorer
         elif self._explorer is not None:
-            check_env_count(self._explorer.n_envs, self.n_envs)
-            fit_to_model(self._explorer, self)
+            fitting.check_env_count(self._explorer.n_envs, self.n_envs)
+            fitting.fit_to_model(self._explorer, self)
 
     @property
     def explorer(self) -> BaseExplorer | None:
@@ -97,7 +91,7 @@ class ExplorerMixin(OffPolicyAlgorithm):
 
     @explorer.setter
     def explorer(self, explorer: ExplorationPolicy | BaseExplorer | None) -> None:
-        self._explorer = None if explorer is None else fit_to_model(explorer, self)
+        self._explorer = None if explorer is None else fitting.fit_to_model(explorer, self)
         self._tally = Tally()
 
     # --- training -----------------------------------------------------------------------------
@@ -135,12 +129,10 @@ class ExplorerMixin(OffPolicyAlgorithm):
         super()._store_transition(replay_buffer, buffer_action, new_obs, reward, dones, infos)
         self._follow(buffer_action, dones, infos)
 
-    def _follow(
-        self, actions: NDArray[Any], dones: NDArray[Any], infos: list[dict[str, Any]]
-    ) -> None:
+    def _follow(self, actions: NDArray[Any], dones: NDArray[Any], infos: Any) -> None:
         """Move the nodes along the executed actions."""
         if self._explorer is not None:
-            self._explorer.step(executed_actions(actions, infos), dones)
+            self._explorer.step(fitting.executed_actions(actions, infos), dones)
 
     def _sample_action(
         self, learning_starts: int, action_noise: Any = None, n_envs: int = 1
@@ -181,10 +173,10 @@ class ExplorerMixin(OffPolicyAlgorithm):
     def set_env(self, env: Any, force_reset: bool = True) -> None:
         """Set the environments; an explorer requires as many as before."""
         if self._explorer is not None:
-            check_env_count(self.n_envs, env.num_envs if isinstance(env, VecEnv) else 1)
+            fitting.check_env_count(self.n_envs, env.num_envs if isinstance(env, VecEnv) else 1)
         wrapped = self._wrap_env(env, self.verbose)
         if self._explorer is not None:
-            fit_to_model(self._explorer, self, wrapped)
+            fitting.fit_to_model(self._explorer, self, wrapped)
         super().set_env(wrapped, force_reset)
 
     def _excluded_save_params(self) -> list[str]:
@@ -208,18 +200,12 @@ class ExplorerMixin(OffPolicyAlgorithm):
         explorer: ExplorationPolicy | BaseExplorer | None = None,
         **kwargs: Any,
     ) -> Any:
-        """Load a model; see Stable-Baselines3.
+        """Load a model; see Stable-Baselines3 for its arguments.
 
         With `force_reset=False`, the environments it was trained in and its replay buffer, a seeded
-        model continues exactly as if it had not been saved and loaded.
-
-        Args:
-            path: path of the saved model.
-            env: environments to continue in.
-            args: arguments of Stable-Baselines3's `load`.
-            explorer: a policy or an explorer to use instead of the saved one. It must have the same
-                prior; if the number of environments changed, all start at the empty word.
-            kwargs: keyword arguments of Stable-Baselines3's `load`.
+        model continues exactly as if it had not been saved and loaded. `explorer` is a policy or an
+        explorer to use instead of the saved one. It must have the same prior; if the number of
+        environments changed, all start at the empty word.
         """
         if explorer is not None:
             kwargs["_requested"] = explorer

@@ -17,6 +17,7 @@ from jax import Array
 
 from easee.errors import ArgumentError
 
+Shape = tuple[int, ...]
 Params = list[dict[str, Array]]  # "w" and "b" of each layer
 
 
@@ -46,17 +47,15 @@ class Network:
     convolutions: tuple[Convolution, ...] = ()
     hidden: tuple[int, ...] = (64, 64)
 
-    def init(self, key: Array, observation_shape: tuple[int, ...], n_actions: int) -> Params:
+    def init(self, key: Array, observation_shape: Shape, n_actions: int) -> Params:
         """Return random weights, uniform within 1 / sqrt(fan-in) as by default in PyTorch."""
         layers = self.layers(observation_shape, n_actions)
         keys = jax.random.split(key, len(layers))
         return [_init_layer(k, shape) for k, (shape, _) in zip(keys, layers, strict=True)]
 
-    def layers(
-        self, observation_shape: tuple[int, ...], n_actions: int
-    ) -> list[tuple[tuple[int, ...], int]]:
+    def layers(self, observation_shape: Shape, n_actions: int) -> list[tuple[Shape, int]]:
         """Return the shape of each layer's weights and the number of positions they apply to."""
-        layers: list[tuple[tuple[int, ...], int]] = []
+        layers: list[tuple[Shape, int]] = []
         shape = observation_shape
         if self.convolutions and len(shape) != 3:
             raise ArgumentError(
@@ -75,7 +74,7 @@ class Network:
         sizes = pairwise((math.prod(shape), *self.hidden, n_actions))
         return layers + [(weights, 1) for weights in sizes]
 
-    def activations(self, observation_shape: tuple[int, ...]) -> int:
+    def activations(self, observation_shape: Shape) -> int:
         """Return the number of activations, patches included, for one observation."""
         layers = self.layers(observation_shape, 1)[: len(self.convolutions)]
         patches = sum(count * (math.prod(shape[:-1]) + shape[-1]) for shape, count in layers)
@@ -93,7 +92,7 @@ class Network:
         return values @ last["w"] + last["b"]
 
 
-def _init_layer(key: Array, shape: tuple[int, ...]) -> dict[str, Array]:
+def _init_layer(key: Array, shape: Shape) -> dict[str, Array]:
     bound = math.prod(shape[:-1]) ** -0.5
     weights, biases = jax.random.split(key)
     return {

@@ -61,12 +61,9 @@ def fit_to_model(
 
 
 def resume_explorer(explorer: BaseExplorer, saved: BaseExplorer) -> None:
-    """Set a new explorer to the state of a saved one.
+    """Set a new explorer to the state of a saved one, which must have the same policy.
 
     Explorers without a `state_dict`, or for another number of environments, are left as they are.
-
-    Raises:
-        ArgumentError: the two follow different policies.
     """
     if not (hasattr(saved, "state_dict") and hasattr(explorer, "state_dict")):
         return

@@ -142,10 +142,9 @@ class ExplorerMixin(OffPolicyAlgorithm):
             return super()._sample_action(learning_starts, action_noise, n_envs)
         if self.num_timesteps < learning_starts:
             actions = explorer.sample()
-        elif isinstance(explorer, BaseExplorer):
-            actions = explorer.choose(self._greedy, float(self.exploration_rate))
-        else:  # other explorers need not accept a function
-            actions = explorer.choose(self._greedy(), float(self.exploration_rate))
+        else:  # explorers of other libraries need not accept a function
+            greedy = self._greedy if isinstance(explorer, BaseExplorer) else self._greedy()
+            actions = explorer.choose(greedy, float(self.exploration_rate))
         self._tally.add(explorer)
         return actions, actions
 
@@ -172,10 +171,9 @@ class ExplorerMixin(OffPolicyAlgorithm):
 
     def set_env(self, env: Any, force_reset: bool = True) -> None:
         """Set the environments; an explorer requires as many as before."""
-        if self._explorer is not None:
-            fitting.check_env_count(self.n_envs, env.num_envs if isinstance(env, VecEnv) else 1)
         wrapped = self._wrap_env(env, self.verbose)
         if self._explorer is not None:
+            fitting.check_env_count(self.n_envs, wrapped.num_envs)
             fitting.fit_to_model(self._explorer, self, wrapped)
         super().set_env(wrapped, force_reset)
 

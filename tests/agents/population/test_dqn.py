@@ -102,9 +102,9 @@ def test_schedules_are_those_of_stable_baselines3():
     settings = Settings(1000, learning_starts=10, exploration_fraction=0.3)
     theirs = LinearSchedule(1.0, 0.05, 0.3)
     for step in (10, 100, 299, 300, 301, 999):
-        assert settings.epsilon_at(step) == pytest.approx(theirs(1 - step / 1000))
+        assert settings.epsilon(step, np) == pytest.approx(theirs(1 - step / 1000))
         assert float(settings.epsilon(step)) == pytest.approx(theirs(1 - step / 1000), abs=1e-6)
-    assert settings.epsilon_at(9) == float(settings.epsilon(9)) == 1.0
+    assert settings.epsilon(9, np) == float(settings.epsilon(9)) == 1.0
     # With 4 steps between updates, the first update after step 10 is after step 12.
     assert settings.warm_up == 8 and settings.total_steps == 1000
     assert Settings(1001).total_steps == 1004

@@ -133,7 +133,7 @@ def test_explorers_must_fit_the_actions():
 
 @pytest.mark.parametrize("seed", [-1, 2**31, 0.5, "a", True])
 def test_invalid_seeds_are_rejected(seed):
-    with pytest.raises(ArgumentError, match="seeds as whole numbers"):
+    with pytest.raises(ArgumentError, match="seeds? "):
         Population(Catcher(), [explorers.uniform(2)], [seed], SMALL)
 
 

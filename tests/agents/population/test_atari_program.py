@@ -2,8 +2,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from easee.agents.population.atari_program import SIDE, pack_update, unpack_update
-from easee.agents.population.frames import FrameReplay, make_batch, stack_frames
+from easee.agents.population.atari_program import (
+    SIDE,
+    FrameReplay,
+    make_batch,
+    pack_update,
+    stack_frames,
+    unpack_update,
+)
 from easee.envs.atari import Atari
 
 

@@ -1,7 +1,5 @@
 """Checks that an explorer fits an environment's actions and number of environments."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Builders of common relations, each over the actions that it names. Join them with `|`."""
 
-from __future__ import annotations
-
 import itertools
 
 from easee._utils.checks import checked_count

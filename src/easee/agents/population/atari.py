@@ -7,8 +7,6 @@ independent and have a thread each, so that the device works for one group while
 its games.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any

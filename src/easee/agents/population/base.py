@@ -1,7 +1,5 @@
 """The part of a population that does not depend on the environments."""
 
-from __future__ import annotations
-
 import logging
 import math
 from abc import ABC, abstractmethod

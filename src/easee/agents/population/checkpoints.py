@@ -1,7 +1,5 @@
 """Checkpoints: trees of arrays in a file, with a description of the runs they belong to."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from pathlib import Path

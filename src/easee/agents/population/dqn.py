@@ -5,8 +5,6 @@ its usual constants. The target network is a copy that is updated at a fixed int
 names and defaults are those of Stable-Baselines3.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from numbers import Real
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ Convolutions are computed as patches times a matrix. Under `vmap` over seeds, ea
 weights, that becomes one batched product, whereas `lax.conv` becomes a slow grouped convolution.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from itertools import pairwise

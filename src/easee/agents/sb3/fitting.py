@@ -1,7 +1,5 @@
 """Fitting explorers to the environments of a Stable-Baselines3 model, and following its actions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

@@ -6,8 +6,6 @@ environment. `predict` is unchanged: evaluation neither moves the explorer nor d
 generator.
 """
 
-from __future__ import annotations
-
 import inspect
 import random
 from collections import defaultdict

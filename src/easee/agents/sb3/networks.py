@@ -1,7 +1,5 @@
 """The networks of the paper's experiments, for Stable-Baselines3."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import torch

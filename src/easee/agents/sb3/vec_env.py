@@ -1,7 +1,5 @@
 """Adapter from Gymnasium's vector environments to Stable-Baselines3's."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -42,10 +42,9 @@ def test_environments_without_names():
 
 
 def test_names_that_do_not_match_the_action_space_are_ignored():
-    class Fewer(gym.ActionWrapper):
-        action_space = spaces.Discrete(2)
-
-    assert action_names(Fewer(CardinalGrid())) is None
+    env = gym.Wrapper(CardinalGrid())
+    env.action_space = spaces.Discrete(2)
+    assert action_names(env) is None
 
 
 def test_actions_without_names_are_numbers():

@@ -30,9 +30,8 @@ def optimal(env):
 
 
 def test_is_registered_and_passes_the_checker():
-    env = gym.make("easee/Catcher-v0")
-    assert env.spec.max_episode_steps is None
-    check_env(env.unwrapped)
+    assert gym.spec("easee/Catcher-v0").max_episode_steps is None
+    check_env(gym.make("easee/Catcher-v0").unwrapped)
 
 
 @pytest.mark.parametrize(("width", "height"), SIZES)
@@ -146,7 +145,7 @@ def test_text_rendering():
 def test_image_rendering():
     env = Catcher(5, 3, render_mode="rgb_array")
     env.reset(seed=0)
-    image = env.render()
+    image = np.asarray(env.render())
     assert image.shape == (24, 40, 3) and image.dtype == np.uint8
     assert len(np.unique(image.reshape(-1, 3), axis=0)) == 3
     for row, column in ((0, env.ball), (2, env.paddle)):

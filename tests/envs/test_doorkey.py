@@ -1,4 +1,5 @@
 import copy
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -31,7 +32,8 @@ def cells_with(env, kind):
 
 def shortest(table, source, is_goal):
     """Return the actions of a shortest path from a state to one where `is_goal` holds."""
-    paths, queue = {source: []}, [source]
+    paths: dict[int, list[int]] = {source: []}
+    queue = [source]
     for state in queue:
         if is_goal(table.states[state]):
             return paths[state]
@@ -120,7 +122,7 @@ def test_open_is_idempotent():
 
 
 def test_toggle_of_stock_minigrid_closes_the_door_again():
-    env = gym.make("MiniGrid-DoorKey-8x8-v0").unwrapped
+    env: Any = gym.make("MiniGrid-DoorKey-8x8-v0").unwrapped
     env.reset(seed=0)
     (door,) = cells_with(env, Door)
     env.agent_pos, env.agent_dir, env.carrying = (door[0] - 1, door[1]), 0, Key("yellow")

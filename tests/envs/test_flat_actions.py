@@ -72,14 +72,8 @@ def test_actions_passed_to_the_environment_are_copies():
 @pytest.mark.parametrize(
     ("make", "error"),
     [
-        (
-            lambda: FlatActions(CardinalGrid()),
-            r"MultiDiscrete actions, found Discrete\(4",
-        ),
-        (
-            lambda: FlatActions(Car(spaces.MultiDiscrete([[2, 2]]))),
-            "one-dimensional",
-        ),
+        (lambda: FlatActions(CardinalGrid()), r"MultiDiscrete actions, found Discrete\(4"),
+        (lambda: FlatActions(Car(spaces.MultiDiscrete(np.array([[2, 2]])))), "one-dimensional"),
         (lambda: FlatActions(Car(), [["a", "b"], ["c", "d"]]), r"\[3, 2\] .*found \[2, 2\]"),
         (lambda: FlatActions(Car(), [["a", "b", "c"]]), r"\[3, 2\] .*found \[3\]"),
         (lambda: FlatActions(Car(spaces.MultiDiscrete([1] * 27))), "27 factors: pass `factors`"),

@@ -42,7 +42,9 @@ WORLDS = [
 
 def preprocessed(observations, space):
     """Return observations as Stable-Baselines3 feeds them to its network."""
-    return preprocess_obs(torch.as_tensor(np.asarray(observations)), space).numpy()
+    tensor = preprocess_obs(torch.as_tensor(np.asarray(observations)), space)
+    assert isinstance(tensor, torch.Tensor)
+    return tensor.numpy()
 
 
 @cache
@@ -174,8 +176,9 @@ def test_a_grid_equals_its_environment_at_all_places(kind, env_class, size, star
     env, world = env_class(size, start), kind(size, start)
     # All of a small room; the borders and the middle of a large one.
     axes = [range(n) if n < 9 else [0, 1, n // 2, n - 2, n - 1] for n in env.shape]
-    *places, actions = np.meshgrid(*axes, range(world.n_actions))
-    places, actions = np.column_stack([x.ravel() for x in places]), actions.ravel()
+    grid = np.meshgrid(*axes, range(world.n_actions))
+    *columns, actions = (x.ravel() for x in grid)
+    places = np.column_stack(columns)
 
     def step(place, action):
         next_state, *outcome = world.step(worlds.GridState(place, jnp.int32(0)), action)

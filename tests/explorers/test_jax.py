@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,10 +16,21 @@ N = 40
 POLICIES = [("rotation-grid", 5, 0.0), ("cardinal-grid", 8, 0.3), ("doorkey", 4, 0.0)]
 
 
+class Scripted(Explorer):
+    """An explorer whose random numbers are given."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.numbers = []
+
+    def _uniforms(self):
+        return self.numbers.pop(0).astype(float)
+
+
 def follow(policy, floor, masks, dtype, steps=60):
-    """Step the NumPy and the JAX explorer with the same random numbers; return both' actions."""
+    """Step both explorers with the same random numbers; return the actions of both."""
     rng = np.random.default_rng(0)
-    explorer = Explorer(policy, n_envs=N, floor=floor)
+    explorer = Scripted(policy, n_envs=N, floor=floor)
     tables, state, k = from_policy(policy, floor), init(N), explorer.n_actions
     pairs = []
     for _ in range(steps):
@@ -27,8 +40,7 @@ def follow(policy, floor, masks, dtype, steps=60):
         if masks:
             mask = rng.random((N, k)) < 0.6
             mask[np.arange(N), rng.integers(k, size=N)] = True
-        numbers = iter([coins, draws])
-        explorer._uniforms = lambda numbers=numbers: next(numbers).astype(float)
+        explorer.numbers = [coins, draws]
         expected = explorer.choose(greedy, np.full(N, 0.6), mask)
         uniforms = Uniforms(*map(jnp.asarray, (coins, draws, np.zeros(N, dtype))))
         state, actions, explored = choose(tables, state, greedy, 0.6, uniforms, mask)
@@ -84,7 +96,7 @@ def test_visits_follow_the_policy():
 
     keys = jax.random.split(jax.random.key(1), 4)
     _, nodes = jax.jit(lambda: jax.lax.scan(walk, init(20_000), keys))()
-    expected = np.zeros(len(policy.graph))
+    expected: np.ndarray = np.zeros(len(policy.graph))
     expected[0] = 1.0
     for layer in range(1, 4):
         flow = expected[:, None] * policy.probabilities
@@ -108,10 +120,8 @@ def test_durations_follow_the_zeta_distribution_in_both_explorers():
     edges = [1, 2, 3, 4, 6, 10, 20, 100, 10**9]
     counts, counts_numpy = (np.histogram(x, edges)[0] for x in (lengths, explorer.remaining))
     n = np.arange(1, 10**6)
-    probabilities = [
-        (n[(n >= a) & (n < b)] ** -mu).sum() for a, b in zip(edges, edges[1:], strict=False)
-    ]
-    probabilities = np.array(probabilities) / np.sum(probabilities)
+    weights = [(n[(n >= a) & (n < b)] ** -mu).sum() for a, b in pairwise(edges)]
+    probabilities = np.array(weights) / np.sum(weights)
     assert chisquare(counts, 40_000 * probabilities).pvalue > 1e-4
     assert chisquare(counts_numpy, 40_000 * probabilities).pvalue > 1e-4
 

@@ -50,7 +50,7 @@ def test_a_table_cannot_be_changed(policy):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
     with pytest.raises(FrozenInstanceError):
-        table.depth = 3
+        table.depth = 3  # type: ignore[misc]
 
 
 def test_the_fingerprint_tells_tables_apart(policy):

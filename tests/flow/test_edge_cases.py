@@ -54,17 +54,3 @@ def test_duality_gap_allows_empty_rows_of_unreached_nodes():
     probabilities[0] = 0.5  # node "b" is now reached, and its row is empty
     with pytest.raises(easee.ArgumentError, match="sum to 1, found 0 at node 2"):
         easee.duality_gap(graph, probabilities)
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda graph: balance(graph, tolerance="x"),
-        lambda graph: easee.duality_gap(graph, "x"),
-        lambda graph: easee.duality_gap(None, None),
-    ],
-)
-def test_invalid_arguments(call):
-    graph = unroll(easee.commute("a", "b"), 3)
-    with pytest.raises(easee.EaseeError):
-        call(graph)

@@ -37,22 +37,22 @@ def test_numbers_of_actions_and_relations(name, actions, relations):
 def test_unknown_names_suggest_the_nearest():
     with pytest.raises(PriorError, match="did you mean 'rotation-grid'"):
         priors.get("rotaton-grid")
-    with pytest.raises(PriorError):
+    with pytest.raises(PriorError, match="'nothing like it': expected one of"):
         priors.describe("nothing like it")
 
 
 @pytest.mark.parametrize(
-    "call",
+    ("call", "message"),
     [
-        lambda: priors.cardinal_grid(commuting="vertical"),
-        lambda: priors.cardinal_grid(inverses=3),
-        lambda: priors.rotation_grid(relations=4),
-        lambda: priors.get(5),
-        lambda: priors.atari(None),
+        (lambda: priors.cardinal_grid(commuting="vertical"), "commuting set 'vertical'"),
+        (lambda: priors.cardinal_grid(inverses=3), "0, 1 or 2 inverses"),
+        (lambda: priors.rotation_grid(relations=4), "1, 2, 3 or 5 relations"),
+        (lambda: priors.get(5), "unknown prior 5"),
+        (lambda: priors.atari(None), "a list of action names"),
     ],
 )
-def test_invalid_arguments(call):
-    with pytest.raises(PriorError):
+def test_invalid_arguments_are_rejected(call, message):
+    with pytest.raises(PriorError, match=message):
         call()
 
 

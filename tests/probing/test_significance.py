@@ -140,7 +140,7 @@ def test_outcomes_are_keys_of_repeated_executions(rng):
     probe = make_probe(Slippery(CardinalGrid()))
     start = probe.reset(0)
     keys = outcomes(probe, start, (0,), 60, rng)
-    assert len(keys) == 60 and len(set(keys)) == 4
+    assert keys is not None and len(keys) == 60 and len(set(keys)) == 4
     ahead = probe.after(make_probe(CardinalGrid()).reset(0), (0,)).key
     assert max(set(keys), key=keys.count) == ahead
 
@@ -148,5 +148,6 @@ def test_outcomes_are_keys_of_repeated_executions(rng):
 def test_truncated_outcomes_are_none(rng):
     probe = make_probe(TimeLimit(Slippery(CardinalGrid()), 3))
     start = probe.reset(0)
-    assert outcomes(probe, start, (0, 0), 5, rng) is not None
+    keys = outcomes(probe, start, (0, 0), 5, rng)
+    assert keys is not None and len(keys) == 5
     assert outcomes(probe, start, (0, 0, 0), 5, rng) is None

@@ -108,7 +108,7 @@ def test_short_episodes_are_restarted():
 
 def test_rare_effects_of_minigrid():
     world = gym.make("MiniGrid-DoorKey-6x6-v0")
-    actions = world.unwrapped.actions
+    actions = world.get_wrapper_attr("actions")
     result = sample_states(make_probe(world), 10, seed=0, rollout=2000)
     assert {actions.pickup, actions.toggle} <= result.rare
     assert not {actions.left, actions.right, actions.done} & result.rare

@@ -150,9 +150,11 @@ def test_counterexamples_of_minigrid_have_pictures(tmp_path):
     result = verify(env, TOGGLE, states=40, state=minigrid_state)
     (check,) = result.relations
     assert check.violations > 0 and not result.random
-    before, twice, once = (picture.astype(int) for picture in check.counterexamples[0].pictures)
+    example = check.counterexamples[0]
+    assert example.pictures is not None
+    before, twice, once = (picture.astype(int) for picture in example.pictures)
     assert (once != twice).any() and before.shape == (192, 192, 3)
-    path = check.counterexamples[0].save(tmp_path / "toggle.png", title=str(check))
+    path = example.save(tmp_path / "toggle.png", title=str(check))
     assert path.read_bytes().startswith(b"\x89PNG")
 
 

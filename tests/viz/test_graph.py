@@ -68,12 +68,16 @@ def test_svg_shows_every_node_and_is_reproducible(tmp_path):
 def test_self_loops_can_be_drawn(tmp_path):
     policy = easee.compile(easee.noop("wait") | easee.Equivalences(["go"]), 2)
     draw.draw_graph(policy, tmp_path / "loop.png", pruned=True)
+    draw.draw_graph(policy, tmp_path / "without.png")
+    loop, without = ((tmp_path / f"{name}.png").read_bytes() for name in ("loop", "without"))
+    assert loop != without
 
 
 def test_graphs_with_empty_layers_can_be_drawn(tmp_path):
     policy = easee.compile(easee.power("flip", 2), 3)
     assert 0 in policy.graph.layer_sizes
     draw.draw_graph(policy, tmp_path / "flip.png")
+    assert (tmp_path / "flip.png").stat().st_size > 5000
 
 
 def test_too_large_graphs_and_unknown_formats_are_errors(tmp_path):

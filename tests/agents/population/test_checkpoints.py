@@ -1,3 +1,5 @@
+from typing import Any
+
 import jax
 import numpy as np
 import pytest
@@ -73,6 +75,6 @@ def test_random_keys_are_restored_as_keys(tmp_path):
     tree = {"key": jax.random.key(3), "x": np.arange(2)}
     template = {"key": jax.random.key(0), "x": np.zeros(2, int)}
     checkpoints.save(tmp_path / "x.npz", tree, {})
-    loaded = checkpoints.load(tmp_path / "x.npz", template, {})
+    loaded: Any = checkpoints.load(tmp_path / "x.npz", template, {})
     assert jax.random.uniform(loaded["key"]) == jax.random.uniform(tree["key"])
     assert loaded["x"].tolist() == [0, 1]

@@ -54,7 +54,7 @@ def test_catcher_networks_see_the_last_row():
     extractor = CatcherCnn(spaces.Box(0, 255, (1, 30, 60), np.uint8))
     pixels = torch.rand(1, 1, 30, 60, requires_grad=True)
     extractor(pixels).sum().backward()
-    assert (pixels.grad[0, 0, -1] != 0).any()
+    assert pixels.grad is not None and (pixels.grad[0, 0, -1] != 0).any()
 
 
 def test_weights_are_initialised_as_in_pytorch():

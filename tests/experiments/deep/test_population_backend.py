@@ -48,7 +48,12 @@ def interrupt(monkeypatch, step, folder, **options):
 def test_all_runs_are_done_as_one_program(tmp_path, monkeypatch):
     made = []
     make = population.make_population
-    monkeypatch.setattr(population, "make_population", lambda runs: made.append(runs) or make(runs))
+
+    def recorded(runs):
+        made.append(runs)
+        return make(runs)
+
+    monkeypatch.setattr(population, "make_population", recorded)
     rows = run(tmp_path)
     assert [len(runs) for runs in made] == [6]
     assert {(row.arm, row.seed) for row in rows} == {run.key for run in CATCHER.runs(2)}
@@ -73,12 +78,15 @@ def test_an_interrupted_population_resumes(tmp_path, monkeypatch):
         ["plot", "catcher", "--backend", "population", "--steps", "900", "--out", tmp_path / "cut"],
     )
     assert plotted.exit_code == 0 and "6 runs are not finished" in plotted.output
-    began = []
-    monkeypatch.setattr(
-        Population, "advance", lambda self, n=None: began.append(self.steps) or advance(self, n)
-    )
+    starts = []
+
+    def recorded(self, steps=None):
+        starts.append(self.steps)
+        return advance(self, steps)
+
+    monkeypatch.setattr(Population, "advance", recorded)
     run(tmp_path / "cut")
-    assert began[0] == 300
+    assert starts[0] == 300
     whole, cut = ((tmp_path / name / "runs.csv").read_bytes() for name in ("whole", "cut"))
     assert whole == cut
     assert not (tmp_path / "cut/partial.csv").exists()
@@ -116,9 +124,12 @@ def test_stopped_while_results_are_handed_over(tmp_path, monkeypatch):
     """All runs of a population are stored before anything else happens, and only once."""
     added = []
     add = Store.add
-    monkeypatch.setattr(
-        Store, "add", lambda self, r, rows: added.append(r.key) or add(self, r, rows)
-    )
+
+    def recorded(self, run, rows):
+        added.append(run.key)
+        add(self, run, rows)
+
+    monkeypatch.setattr(Store, "add", recorded)
 
     def stop(self, runs):
         raise KeyboardInterrupt
@@ -168,5 +179,5 @@ def test_populations_have_their_own_size_and_folder():
         figure = FIGURES[name].for_backend("population")
         assert (figure.seeds, figure.steps, figure.folder) == (seeds, steps, name)
         assert FIGURES[name].folder == f"{name}-sb3"
-    assert "500,000 steps instead of 10,000,000" in FIGURES["freeway"].population.reduced
-    assert FIGURES["catcher"].population.reduced == ""
+    freeway, catcher = (FIGURES[n].for_backend("population") for n in ("freeway", "catcher"))
+    assert "500,000 steps instead of 10,000,000" in freeway.reduced and catcher.reduced == ""

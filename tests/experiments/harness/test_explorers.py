@@ -12,8 +12,9 @@ EASEE = {"explorer": "easee", "prior": "rotation-grid-complete", "depth": 3}
 def test_populations_obey_all_settings_of_an_arm(more):
     settings = EASEE | more
     explorer = make_explorer(Run("arm", 0, settings), n_actions=3)
+    assert isinstance(explorer, easee.Explorer)
     tables = make_tables(settings, n_actions=3)
-    np.testing.assert_allclose(tables.probabilities, explorer._probabilities, atol=1e-6)
+    np.testing.assert_allclose(tables.probabilities, explorer.table.probabilities, atol=1e-6)
     if more:
         plain = make_tables(EASEE, n_actions=3).probabilities
         same_graph = plain.shape == tables.probabilities.shape

@@ -52,6 +52,7 @@ def test_the_single_file_agent_learns():
     assert float(re.findall(r"mean reward ([+-][\d.]+)", printed)[-1]) > 0.0
 
 
+@pytest.mark.slow
 def test_a_scan_visits_more_cells_with_easee():
     counts = re.findall(r": ([\d,]+) of 10,000 cells", run("jax_scan.py"))
     uniform, easee = (int(count.replace(",", "")) for count in counts)

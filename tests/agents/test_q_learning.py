@@ -351,7 +351,7 @@ def test_tabulate_requires_a_state():
         ({"env": gym.make("Pendulum-v1")}, "Discrete actions, found Box"),
     ],
 )
-def test_invalid_arguments(options, error):
+def test_invalid_arguments_are_rejected(options, error):
     valid = {"env": short_grid(), "explorer": easee.UniformExplorer(4, seed=0), "episodes": 1}
     with pytest.raises(easee.ArgumentError, match=error):
         learn(**(valid | options))

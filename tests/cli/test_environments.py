@@ -19,7 +19,7 @@ def test_auto_state_of_the_paper_s_games_is_the_player_s_position(name, label):
     assert label_of(state_reader("auto", make_env(name))) == label
 
 
-def test_state_readers():
+def test_state_readers_are_chosen_by_environment_and_option():
     for name in ("MiniGrid-DoorKey-6x6-v0", "easee/DoorKey-v0"):
         assert state_reader("auto", make_env(name)) is minigrid_state
     assert state_reader("auto", make_env("easee/RotationGrid-v0")) is None

@@ -25,6 +25,7 @@ def test_observations_are_stacks_of_four_grey_frames():
     np.testing.assert_array_equal(second[:, :3], first[:, 1:])
 
 
+@pytest.mark.slow
 def test_equal_seeds_give_equal_games():
     def play(seed):
         env, rng = Atari("boxing"), np.random.default_rng(0)

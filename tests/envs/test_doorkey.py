@@ -104,6 +104,7 @@ def test_the_five_relations_of_the_prior_hold_in_every_state(seed):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.slow
 def test_open_is_idempotent():
     env = DoorKey()
     rng = np.random.default_rng(0)
@@ -227,7 +228,7 @@ def test_observations_are_copies():
     np.testing.assert_array_equal(observation, before)
 
 
-def test_image_rendering():
+def test_images_change_with_the_state():
     env = DoorKey(render_mode="rgb_array")
     env.reset(seed=0)
     image = env.render()
@@ -238,7 +239,7 @@ def test_image_rendering():
 
 
 @pytest.mark.parametrize("action", [5, -1, 1.5])
-def test_bad_actions(action):
+def test_invalid_actions_are_rejected(action):
     env = DoorKey()
     env.reset(seed=0)
     with pytest.raises(easee.ArgumentError, match="action from 0 to 4, found"):

@@ -48,7 +48,7 @@ def test_observations_are_copies():
     assert env.step(0)[0].tolist() == [3, 2]
 
 
-def test_text_and_image_rendering():
+def test_text_and_images_show_the_position_and_heading():
     env = RotationGrid((4, 3), start=(1, 0, 1), render_mode="ansi")
     assert env.render() == "######\n#....#\n#....#\n#.>..#\n######"
     image = np.asarray(RotationGrid((4, 3), render_mode="rgb_array").render())
@@ -67,7 +67,7 @@ def test_text_and_image_rendering():
         (lambda: CardinalGrid(5).step(7), "action from 0 to 3, found 7"),
     ],
 )
-def test_bad_arguments(make, error):
+def test_invalid_arguments_are_rejected(make, error):
     with pytest.raises(easee.ArgumentError, match=error):
         make()
 
@@ -92,7 +92,7 @@ def test_simulated_walks_equal_those_in_the_environment(grid):
         np.testing.assert_array_equal(visited[:, walker], numbers)
 
 
-def test_unique_states():
+def test_unique_states_are_counted():
     assert unique_states(np.array([[1, 1], [2, 5]])) == 3
 
 

@@ -132,6 +132,7 @@ def test_catcher_equals_its_environment_in_every_state(width, height):
     np.testing.assert_array_equal(observed, preprocessed(observations, env.observation_space))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "height"), FIELDS)
 def test_balls_are_drawn_uniformly_from_the_reachable_columns(width, height):
     world, n = worlds.Catcher(width, height), 3000
@@ -272,6 +273,7 @@ def test_doorkey_equals_its_environment_over_whole_episodes(seed):
     assert goals == [(GOAL, 1.0)] * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("key", "door"), LAYOUTS)
 def test_doorkey_equals_its_environment_in_every_state(key, door):
     env, world = lay_out(key, door), worlds.DoorKey()
@@ -324,6 +326,7 @@ def test_the_goal_counts_in_the_last_step():
     assert [x.item() for x in results] == list(env.step(FORWARD)[1:4]) == [1.0, True, True]
 
 
+@pytest.mark.slow
 def test_layouts_are_drawn_uniformly():
     n = 20_000
     state = jax.jit(jax.vmap(worlds.DoorKey().reset))(jax.random.split(jax.random.key(0), n))
@@ -340,6 +343,7 @@ def test_layouts_are_drawn_uniformly():
         assert chi2_contingency(crosstab(a, b).count).pvalue > 1e-3
 
 
+@pytest.mark.slow
 def test_layouts_are_drawn_like_those_of_the_environment():
     env, n = doorkey.DoorKey(), 2000
     drawn = []
@@ -391,6 +395,7 @@ def test_dtypes_are_small_and_do_not_change(world, wide):
     assert signature(observation) == (world.observation_shape, "float32", False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS, ids=repr)
 def test_vmap_equals_one_at_a_time(world):
     n_envs, n_steps = 3, 40

@@ -53,7 +53,7 @@ def roll(explorer, steps, epsilon=0.5, mask=None):
 
 
 @pytest.mark.parametrize("n_envs", [1, 5])
-def test_same_seed_same_actions(make, n_envs):
+def test_equal_seeds_give_equal_actions(make, n_envs):
     np.testing.assert_array_equal(roll(make(n_envs, 3), 200), roll(make(n_envs, 3), 200))
     assert (roll(make(n_envs, 3), 200) != roll(make(n_envs, 4), 200)).any()
 
@@ -82,7 +82,7 @@ def test_a_generator_may_be_shared(make):
 
 
 @pytest.mark.parametrize("seed", [-1, "0", 0.5])
-def test_bad_seed(make, seed):
+def test_invalid_seeds_are_rejected(make, seed):
     with pytest.raises(TypeError, match="expected a seed as None, a non-negative integer"):
         make(1, seed)
 
@@ -334,7 +334,7 @@ def test_explored_has_the_probability_epsilon(make):
         (lambda e: e.reset([0, 1, 0]), "which as booleans"),
     ],
 )
-def test_bad_arguments(make, call, error):
+def test_invalid_arguments_are_rejected(make, call, error):
     with pytest.raises(easee.ArgumentError, match=error):
         call(make(3, 0))
 
@@ -353,12 +353,12 @@ def test_bad_arguments(make, call, error):
         (lambda e: e.choose([3], 0.0), "from 0 to 2"),
     ],
 )
-def test_bad_arguments_of_a_single_environment(make, call, error):
+def test_invalid_arguments_of_a_single_environment_are_rejected(make, call, error):
     with pytest.raises(easee.ArgumentError, match=error):
         call(make(1, 0))
 
 
 @pytest.mark.parametrize("n_envs", [0, -1, 1.5, True])
-def test_bad_number_of_environments(make, n_envs):
+def test_invalid_numbers_of_environments_are_rejected(make, n_envs):
     with pytest.raises(easee.ArgumentError, match="n_envs"):
         make(n_envs, 0)

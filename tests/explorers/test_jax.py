@@ -60,6 +60,7 @@ def test_the_same_random_numbers_give_the_same_actions(name, depth, floor):
     assert len(np.unique(pairs)) > 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, depth, floor", POLICIES)
 def test_the_same_random_numbers_give_the_same_actions_with_masks(name, depth, floor):
     policy = easee.compile(priors.get(name), depth=depth)
@@ -68,6 +69,7 @@ def test_the_same_random_numbers_give_the_same_actions_with_masks(name, depth, f
     np.testing.assert_array_equal(pairs[:, 0], pairs[:, 1])
 
 
+@pytest.mark.slow
 def test_masks_are_obeyed_in_single_precision():
     tables = from_policy(easee.compile(priors.get("cardinal-grid"), depth=4))
     mask = jnp.array([[True, False, False, True], [False, True, False, False]])
@@ -111,6 +113,7 @@ def test_visits_follow_the_policy():
         assert chisquare(counts[possible], 20_000 * expected[possible]).pvalue > 1e-4
 
 
+@pytest.mark.slow
 def test_durations_follow_the_zeta_distribution_in_both_explorers():
     tables, mu = explorers.zeta(3), 2.0
     draws = jax.vmap(lambda key: choose(tables, init(), 0, 1.0, key)[0].remaining)
@@ -126,7 +129,8 @@ def test_durations_follow_the_zeta_distribution_in_both_explorers():
     assert chisquare(counts_numpy, 40_000 * probabilities).pvalue > 1e-4
 
 
-def test_what_ends_a_repetition():
+@pytest.mark.slow
+def test_repetitions_end_after_another_action_an_episode_or_a_mask():
     tables = explorers.zeta(4)
     state = init(4)._replace(repeated=jnp.full(4, 2), remaining=jnp.full(4, 3))
     key = jax.random.key(0)
@@ -144,7 +148,8 @@ def test_what_ends_a_repetition():
     assert not explored.any()
 
 
-def test_stacked_explorers_of_different_size():
+@pytest.mark.slow
+def test_stacked_explorers_equal_single_ones():
     kinds = [
         explorers.uniform(2),
         from_policy(easee.compile(priors.get("catcher"), depth=6)),
@@ -173,7 +178,7 @@ def test_stacked_explorers_of_different_size():
             np.testing.assert_array_equal(batched[i], alone)
 
 
-def test_bad_arguments():
+def test_invalid_arguments_are_rejected():
     with pytest.raises(ArgumentError, match=r"same number of actions, found \[2, 3\]"):
         explorers.stack([explorers.uniform(2), explorers.uniform(3)])
     with pytest.raises(ArgumentError, match="n_actions"):

@@ -30,7 +30,7 @@ def test_a_floor_is_mixed_in_where_the_walk_can_be(policy):
 
 
 @pytest.mark.parametrize("floor", [-0.1, 1.1, float("nan"), "a"])
-def test_bad_floor(policy, floor):
+def test_invalid_floors_are_rejected(policy, floor):
     with pytest.raises(easee.ArgumentError, match="floor"):
         PolicyTable.from_policy(policy, floor)
     with pytest.raises(easee.ArgumentError, match="floor"):

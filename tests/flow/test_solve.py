@@ -46,7 +46,7 @@ def objectives(graph):
 
 @pytest.mark.parametrize(("name", "depth"), GRAPHS)
 @pytest.mark.parametrize("kind", ["default", "last layer", "second half", "rising", "interest"])
-def test_certified_and_as_good_as_cvxpy(name, depth, kind):
+def test_policies_are_certified_and_as_good_as_cvxpy_s(name, depth, kind):
     graph = unroll(priors.get(name), depth)
     weights, interest = objectives(graph)[kind]
     policy = balance(graph, weights=weights, interest=interest)
@@ -56,12 +56,14 @@ def test_certified_and_as_good_as_cvxpy(name, depth, kind):
     assert policy.entropy <= theirs + 1e-5
 
 
+@pytest.mark.slow
 @given(presentations(most_letters=4, most_pairs=4), st.integers(1, 5))
 @settings(max_examples=150)
 def test_every_random_graph_is_certified(omega, depth):
     assert_certified(balance(unroll_or_reject(omega, depth, max_nodes=3000)))
 
 
+@pytest.mark.slow
 @given(presentations(), st.integers(1, 4), st.data())
 def test_random_weights_and_interest_are_certified(omega, depth, data):
     graph = unroll_or_reject(omega, depth)
@@ -85,6 +87,7 @@ def has_weight(graph, weights, interest):
     return any(w and (interest & nodes).any() for w, nodes in zip(weights, holds, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decay", [0.3, 0.5, 0.7, 2.0])
 def test_geometric_weights_are_certified(decay):
     graph = unroll(priors.get("rotation-grid-complete"), 40)
@@ -92,6 +95,7 @@ def test_geometric_weights_are_certified(decay):
     assert_certified(balance(graph, weights=weights), weights)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_light_layers_between_heavy_ones_are_certified(seed):
     # The optimal visits of some nodes underflow.
@@ -123,7 +127,7 @@ def test_large_graphs_reach_the_target(name, depth):
     assert easee.duality_gap(graph, policy.probabilities) <= 1e-9
 
 
-def test_uniform_layers_where_they_are_possible():
+def test_layers_are_uniform_where_possible():
     for name, depth in (("cardinal-grid", 20), ("catcher", 40), ("cardinal-all-commute", 8)):
         policy = easee.compile(priors.get(name), depth)
         even = 1 / np.array(policy.graph.layer_sizes)[policy.graph.depths]
@@ -140,7 +144,7 @@ def test_catcher_has_a_closed_form():
         assert policy.probabilities[node, 1] == pytest.approx(expected, abs=1e-10)
 
 
-def test_single_path():
+def test_a_single_path_has_no_entropy():
     policy = easee.compile(Equivalences(["wait", "go"], ["wait ~"]), 50)
     assert policy.entropy == 0 and policy.bound == 0 and policy.gap == 0
     assert (policy.probabilities[:50, 1] == 1).all()
@@ -262,7 +266,7 @@ def test_duality_gap_of_a_policy_that_misses_nodes_is_finite():
     assert gap == pytest.approx(balance(graph).bound)
 
 
-def test_duality_gap_checks_its_input():
+def test_duality_gap_rejects_invalid_input():
     graph = unroll(easee.inverse("a", "b"), 3)
     even = np.full(graph.successors.shape, 0.5)
     with pytest.raises(easee.ArgumentError, match="shape"):
@@ -349,21 +353,22 @@ def test_narrow_graphs_are_balanced_at_any_depth(depth):
     assert policy.entropy == pytest.approx(np.log(3), abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
-def test_nodes_of_interest_in_a_narrow_graph(seed):
+def test_nodes_of_interest_in_a_narrow_graph_reach_the_target(seed):
     graph = easee.unroll(Equivalences(["a", "b"], ["b a ~ a b", "b b b ~"]), 80)
     interest = np.random.default_rng(seed).random(len(graph)) < 0.5
     assert easee.balance(graph, interest=interest).gap <= 1e-9
 
 
-def test_outcomes_in_a_narrow_graph():
+def test_outcomes_in_a_narrow_graph_reach_the_target():
     graph = easee.unroll(ABSORBING, 100)
     outcomes = np.random.default_rng(0).random((len(graph), 12)) ** 4
     outcomes /= outcomes.sum(axis=1, keepdims=True)
     assert easee.balance(graph, outcomes=outcomes).gap <= 1e-9
 
 
-def test_one_node_of_interest_far_away():
+def test_one_node_of_interest_far_away_reaches_the_target():
     graph = easee.unroll(priors.get("cardinal-grid"), 100)
     interest = np.zeros(len(graph), bool)
     interest[-1] = True

@@ -29,7 +29,7 @@ def test_every_prior_has_a_description():
         ("carnival", 5, 1),
     ],
 )
-def test_numbers_of_actions_and_relations(name, actions, relations):
+def test_priors_have_the_expected_numbers_of_actions_and_relations(name, actions, relations):
     omega = priors.get(name)
     assert (len(omega.actions), len(omega)) == (actions, relations)
 

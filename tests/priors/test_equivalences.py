@@ -20,7 +20,7 @@ def test_pairs_may_be_text_or_words_or_other_sets():
     assert texts == tuples == sets == words == union
 
 
-def test_spellings_of_the_empty_word():
+def test_the_empty_word_has_several_spellings():
     for text in ("a b ~", "a b ~ ", "a b ~ Λ", "~ a b", "Λ ~ a b"):
         (pair,) = Equivalences(["a", "b"], [text])
         assert set(pair) == {("a", "b"), ()}
@@ -30,7 +30,7 @@ def test_repeated_and_trivial_pairs_are_dropped():
     assert len(Equivalences(["a", "b"], ["a b ~ b a", "b a ~ a b", "a b ~ b a", "a ~ a"])) == 1
 
 
-def test_builders():
+def test_builders_make_the_expected_relations():
     expected = {
         easee.commute("a", "b"): ["a b ~ b a"],
         easee.commute_all("a", "b", "c"): ["a b ~ b a", "a c ~ c a", "b c ~ c b"],
@@ -59,12 +59,12 @@ def test_union_keeps_action_order_and_adds_new_actions():
 
 
 @given(presentations())
-def test_text_round_trip(omega):
+def test_parsing_the_text_of_a_prior_gives_the_prior(omega):
     assert Equivalences.parse(str(omega)) == omega
 
 
 @given(presentations())
-def test_file_round_trip(tmp_path_factory, omega):
+def test_loading_a_saved_prior_gives_the_prior(tmp_path_factory, omega):
     path = tmp_path_factory.mktemp("prior") / "prior.txt"
     omega.save(path)
     assert Equivalences.load(path) == omega

@@ -94,6 +94,7 @@ def test_the_prior_of_the_cardinal_grid_is_found():
     assert_independent(result.equivalences)
 
 
+@pytest.mark.slow
 def test_a_tolerance_ignores_the_walls():
     complete = priors.get("rotation-grid-complete")
     env = RotationGrid(8)
@@ -122,7 +123,7 @@ def test_equal_actions_are_found():
     assert texts(result) == ["run ~ go"]
 
 
-def test_an_environment_without_equivalences():
+def test_nothing_is_found_in_an_environment_without_equivalences():
     result = discover_few(Ring(1000, go=1, leap=30), max_length=1)
     assert result.evidence == () and len(result.equivalences) == 0
     assert result.equivalences.actions == ("go", "leap")
@@ -262,7 +263,7 @@ def test_invalid_action_names_are_rejected_before_any_step():
         ({"env": gym.make("Pendulum-v1")}, "Discrete"),
     ],
 )
-def test_bad_arguments(options, says):
+def test_invalid_arguments_are_rejected(options, says):
     env = options.pop("env", CardinalGrid())
     with pytest.raises(easee.ArgumentError, match=says):
         discover_few(env, **options)

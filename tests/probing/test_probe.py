@@ -357,6 +357,7 @@ def observed_through_a_closure():
     return gym.wrappers.TransformObservation(env, lambda _: env.state.copy(), env.observation_space)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "pair"), [(Moves, "left ~ right"), (observed_through_a_closure, "right ~ left")]
 )

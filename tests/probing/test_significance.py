@@ -24,14 +24,14 @@ class Slippery(gym.Wrapper):
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 30, 200, 1000])
-def test_interval_is_clopper_and_pearsons(n):
+def test_intervals_are_those_of_clopper_and_pearson(n):
     for k in sorted({0, 1, n // 7, n // 2, n - 1, n}):
         low = beta.ppf(0.025, k, n - k + 1) if k else 0.0
         high = beta.ppf(0.975, k + 1, n - k) if k < n else 1.0
         assert interval(k, n) == pytest.approx((low, high), abs=1e-11)
 
 
-def test_interval_without_trials_is_everything():
+def test_the_interval_without_trials_is_from_0_to_1():
     assert interval(0, 0) == (0.0, 1.0)
 
 
@@ -60,6 +60,7 @@ def test_equal_distributions_are_rejected_at_most_at_the_level(shares, rng):
         assert (values <= level).sum() <= binom.ppf(0.999, tests, level)
 
 
+@pytest.mark.slow
 def test_p_values_of_many_outcomes_are_about_uniform(rng):
     values = p_values((0.1,) * 10, (0.1,) * 10, 300, 60, rng)
     for level in (0.05, 0.2, 0.5):
@@ -122,7 +123,7 @@ def snapshots(probe, count=4):
     return [probe.after(probe.reset(seed), [0, 2, 2]) for seed in range(count)]
 
 
-def test_is_random(rng):
+def test_random_environments_are_recognised(rng):
     for env, random in ((CardinalGrid(), False), (Slippery(CardinalGrid()), True)):
         probe = make_probe(env)
         assert is_random(probe, snapshots(probe), rng) is random

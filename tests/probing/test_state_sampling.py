@@ -34,7 +34,7 @@ def keys(result):
 
 @pytest.mark.parametrize("env", [CardinalGrid(9), Catcher(), DoorKey(max_steps=60)])
 @pytest.mark.parametrize(("count", "eventful"), [(1, 0.5), (40, 0.5), (40, 0.0), (7, 1.0)])
-def test_number_of_states_and_no_episode_has_ended(env, count, eventful):
+def test_the_requested_number_of_unfinished_states_is_sampled(env, count, eventful):
     result = sample_states(make_probe(env), count, seed=0, eventful=eventful, rollout=1000)
     assert len(result.states) == count
     assert not any(state.ended for state in result.states)
@@ -58,6 +58,7 @@ def test_states_can_be_restored():
         assert probe.after(state, [1]).observation.tolist() == [x, y, (heading - 1) % 4]
 
 
+@pytest.mark.slow
 def test_eventful_states_are_near_rare_effects(doorkey):
     probe, result = doorkey
     assert result.rare == {PICKUP, OPEN} and result.eventful == 30
@@ -106,7 +107,7 @@ def test_short_episodes_are_restarted():
     assert set(distances) == {0, 1, 2}  # the third step truncates
 
 
-def test_rare_effects_of_minigrid():
+def test_pickup_and_toggle_are_rare_effects_in_minigrid():
     world = gym.make("MiniGrid-DoorKey-6x6-v0")
     actions = world.get_wrapper_attr("actions")
     result = sample_states(make_probe(world), 10, seed=0, rollout=2000)

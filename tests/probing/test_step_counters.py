@@ -68,7 +68,7 @@ def test_counters_are_allowed_with_a_state_function():
         lambda: gym.make("FrozenLake-v1"),
     ],
 )
-def test_environments_without_counters(make):
+def test_ordinary_environments_have_no_counters(make):
     assert counters_of(make()) == []
 
 

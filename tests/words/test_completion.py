@@ -90,6 +90,7 @@ def agrees_with_libsemigroups(omega, length):
     return True
 
 
+@pytest.mark.slow
 @given(presentations())
 def test_random_presentations_agree_with_libsemigroups(omega):
     assume(agrees_with_libsemigroups(omega, 4))
@@ -104,6 +105,7 @@ GROUPS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*GROUPS, *priors.names()])
 def test_groups_and_priors_agree_with_libsemigroups(name):
     omega = GROUPS[name] if name in GROUPS else priors.get(name)

@@ -12,6 +12,7 @@ from easee.explorers import jax as explorers
 from tests.agents.population.populations import SMALL, assert_same, small
 
 
+@pytest.mark.slow
 def test_training_resumes_exactly_from_a_checkpoint(tmp_path):
     whole, first, second = small(), small(), small()
     first.advance(130)
@@ -22,6 +23,7 @@ def test_training_resumes_exactly_from_a_checkpoint(tmp_path):
     assert_same(whole.runs, second.runs)
 
 
+@pytest.mark.slow
 def test_checkpoints_of_other_runs_are_rejected(tmp_path):
     path = tmp_path / "x.npz"
     small().save(path)

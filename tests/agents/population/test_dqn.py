@@ -37,6 +37,7 @@ def weights_of(model, convolutions, size=(4, 8)):
     return params
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["MlpPolicy", "CnnPolicy"])
 def test_updates_are_those_of_stable_baselines3(policy, monkeypatch):
     cnn = policy == "CnnPolicy"

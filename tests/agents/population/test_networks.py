@@ -14,6 +14,7 @@ from easee.envs.atari import Atari
 from tests.agents.population.test_dqn import weights_of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "network, shape",
     [
@@ -44,6 +45,7 @@ def test_patches_times_matrix_equals_convolution(network, shape):
     np.testing.assert_allclose(network.apply(params, images), values, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_catcher_networks_see_the_last_row():
     # The paddle is in the last of 30 rows, which unpadded windows of 3 with stride 2 leave out.
     params = networks.CATCHER.init(jax.random.key(0), (30, 60, 1), 2)

@@ -32,7 +32,7 @@ def easee_command(*arguments):
     return [sys.executable, "-m", "easee.cli", *map(str, arguments)]
 
 
-def test_rows_are_long_form_with_meta(tmp_path):
+def test_results_are_a_long_table_and_a_description(tmp_path):
     rows = run(tmp_path)
     text = (tmp_path / "runs.csv").read_text()
     assert text.splitlines()[0] == "figure,arm,seed,step,metric,value"
@@ -51,6 +51,7 @@ def test_every_command_is_noted_once(tmp_path, monkeypatch):
     assert meta["command"] == "easee a && easee b --seeds 2"
 
 
+@pytest.mark.slow
 def test_the_number_of_processes_does_not_matter(tmp_path):
     run(tmp_path / "one")
     run(tmp_path / "two", jobs=2)
@@ -80,6 +81,7 @@ def test_more_seeds_later_give_the_same_bytes(tmp_path):
     assert (tmp_path / "whole/runs.csv").read_bytes() == (tmp_path / "parts/runs.csv").read_bytes()
 
 
+@pytest.mark.slow
 def test_sigkill_loses_only_runs_in_flight(tmp_path):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     options = ["run", "fig3", "--seeds", 1, "--jobs", 2]
@@ -106,6 +108,7 @@ def test_sigkill_loses_only_runs_in_flight(tmp_path):
     assert (whole / "runs.csv").read_bytes() == (killed / "runs.csv").read_bytes()
 
 
+@pytest.mark.slow
 def test_workers_end_with_their_parent(tmp_path):
     process = subprocess.Popen(
         easee_command("run", "sensitivity", "--seeds", 2, "--jobs", 2, "--out", tmp_path),
@@ -135,9 +138,9 @@ def test_corrupt_rows_are_reported_and_their_runs_repeated(tmp_path):
     lines = path.read_text().splitlines()
     lines[3] = lines[3].rsplit(",", 1)[0] + ",abc"
     path.write_text("\n".join(lines) + "\n")
-    found = Store(FIG3, tmp_path).read()
-    assert len(found.problems) == 1 and "line 4" in found.problems[0]
-    assert len(found.rows) == len(lines) - 1 - 4  # a run with a damaged row is not done
+    contents = Store(FIG3, tmp_path).read()
+    assert len(contents.problems) == 1 and "line 4" in contents.problems[0]
+    assert len(contents.rows) == len(lines) - 1 - 4  # a run with a damaged row is not done
     run(tmp_path, arms=ARMS[1:])  # this writes the table without it
     run(tmp_path)
     assert path.read_bytes() == good
@@ -149,8 +152,8 @@ def test_runs_with_damaged_files_are_repeated(tmp_path):
     store = Store(FIG3, tmp_path / "cut")
     store.open()
     todo = [r for r in FIG3.runs(2) if r.arm in ARMS]
-    for one in todo:
-        store.add(one, FIG3.rows(one, simulation.measure(one)))
+    for r in todo:
+        store.add(r, FIG3.rows(r, simulation.measure(r)))
     first, second, *_ = sorted(store.parts.glob("*.csv"))
     first.write_bytes(first.read_bytes()[:-9])
     second.write_bytes(b"\0\1garbage\n")
@@ -240,7 +243,7 @@ def test_a_table_with_other_columns_is_rejected(tmp_path):
         run(tmp_path)
 
 
-def test_bad_input():
+def test_invalid_arguments_are_rejected():
     with pytest.raises(easee.ArgumentError, match="did you mean 'fig3'"):
         get_figure("fig33")
     with pytest.raises(easee.ArgumentError, match="did you mean 'CardinalGrid/uniform'"):
@@ -279,7 +282,7 @@ def test_list_run_and_plot_on_the_command_line(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_real_ray_cluster(tmp_path):
+def test_a_ray_cluster_gives_the_same_results(tmp_path):
     """Start a cluster as a user would, run on it, stop it."""
     pytest.importorskip("ray")
     with socket.socket() as free:

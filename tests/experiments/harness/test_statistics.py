@@ -33,7 +33,7 @@ def test_intervals_cover_the_mean_as_often_as_they_should():
     assert 0.88 <= hits / 200 <= 0.98  # the percentile bootstrap is a little narrow
 
 
-def test_probability_of_improvement_by_hand_and_by_scipy():
+def test_probability_of_improvement_agrees_with_scipy():
     assert st.probability_of_improvement([3, 4], [1, 2]) == 1.0
     assert st.probability_of_improvement([1, 2], [1, 2]) == 0.5
     # Mann and Whitney's classical example, in scipy's documentation: U = 17 of 4 * 5 pairs.

@@ -50,10 +50,7 @@ class GraphTooLargeError(EaseeError, MemoryError):
     def at_depth(cls, depth: int, totals: Sequence[int], max_nodes: int) -> GraphTooLargeError:
         """Return the error for a requested depth, with the largest depth that fits.
 
-        Args:
-            depth: the requested depth.
-            totals: number of nodes up to each depth; the last is above `max_nodes`.
-            max_nodes: largest number of nodes.
+        `totals` are the numbers of nodes up to each depth; the last one is above `max_nodes`.
         """
         fits = bisect_right(totals, max_nodes) - 1
         way_out = f"depth {fits} fits ({totals[fits]:,} nodes)" if fits > 0 else "no depth fits"
@@ -85,9 +82,7 @@ class ConvergenceError(EaseeError, RuntimeError):
         policy: Any = None,
     ) -> None:
         super().__init__(message, gap, tolerance, policy)  # pickle restores an error from these
-        self.gap = gap
-        self.tolerance = tolerance
-        self.policy = policy
+        self.gap, self.tolerance, self.policy = gap, tolerance, policy
 
     def __str__(self) -> str:
         return str(self.args[0])

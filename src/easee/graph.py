@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from easee._utils.arrays import Ids, freeze
+from easee._utils.arrays import Ids, Mask, ReadOnlyArrays
 from easee._utils.checks import checked_count
 from easee._utils.memory import free_memory
 from easee._utils.timing import timed
@@ -21,11 +20,9 @@ from easee.words.presentation import known_pairs, rules_of
 
 MOST_DEPTH = 100_000
 
-Mask = NDArray[np.bool_]
-
 
 @dataclass(frozen=True, eq=False)
-class LocalGraph:
+class LocalGraph(ReadOnlyArrays):
     """A graph of classes of equivalent words, with an edge per action.
 
     Node 0 is the empty word. Nodes are numbered breadth first, actions in order, so that node
@@ -56,13 +53,6 @@ class LocalGraph:
     exact: bool
     stable: bool = True
 
-    def __post_init__(self) -> None:
-        freeze(self, "depths", "successors")
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        freeze(self, *state)
-
     def __len__(self) -> int:
         return len(self.depths)
 
@@ -81,7 +71,7 @@ class LocalGraph:
     def forward(self) -> Mask:
         """Bool (n, k): whether an action leads one layer deeper; the others are pruned."""
         deeper: Mask = self.depths[self.successors] == self.depths[:, None] + 1
-        deeper &= self.successors >= 0  # -1 indexed the last node above
+        deeper &= self.successors >= 0  # above, -1 stood for the last node
         deeper.setflags(write=False)
         return deeper
 
@@ -163,22 +153,24 @@ def unroll(
     if not isinstance(equivalences, Equivalences):
         raise ArgumentTypeError(f"expected Equivalences, found {type(equivalences).__name__}")
     presentation = equivalences.indexed
+    letters = presentation.letters
     if slack is not None:
         slack = checked_count(slack, "slack", least=0)
     if max_nodes is None:
-        max_nodes = _nodes_in_memory(presentation.letters)
+        # Successors, mask, probabilities and the solver's edge arrays, in half of the free memory.
+        max_nodes = min(free_memory() // 2 // (40 + 30 * letters), 2**31 - 1)
     else:
         max_nodes = checked_count(max_nodes, "max_nodes")
     with timed("completion"):
         rules = rules_of(presentation)
+    exact = stable = True
     if rules.confluent:
         with timed("build"):
-            depths, successors = unroll_words(presentation.letters, rules, depth, max_nodes)
-        exact = stable = True
+            depths, successors = unroll_words(letters, rules, depth, max_nodes)
     else:
         with timed("closure"):
             pairs = known_pairs(presentation)
-            closure = close(presentation.letters, pairs, depth, slack=slack, max_nodes=max_nodes)
+            closure = close(letters, pairs, depth, slack=slack, max_nodes=max_nodes)
         depths, successors = closure.depths, closure.successors
         exact, stable = closure.exact, closure.stable
     if len(depths) == 1:
@@ -189,12 +181,6 @@ def unroll(
     with timed("build"):
         successors = _breadth_first(depths, successors)
     return LocalGraph(equivalences.actions, depth, depths, successors, exact, stable)
-
-
-def _nodes_in_memory(letters: int) -> int:
-    """Estimate the number of nodes, with their policy, that fit in half of the free memory."""
-    per_node = 40 + 30 * letters  # successors, mask, probabilities and the solver's edge arrays
-    return min(free_memory() // 2 // per_node, 2**31 - 1)
 
 
 def _breadth_first(depths: Ids, successors: Ids) -> Ids:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from easee import policy_file
-from easee._utils.arrays import Floats, freeze
+from easee._utils.arrays import Floats, ReadOnlyArrays
 from easee._utils.timing import timed
 from easee.errors import ArgumentError, ArgumentTypeError, ConvergenceError
 from easee.flow.network import push
@@ -25,7 +25,7 @@ from easee.priors.equivalences import Equivalences
 
 
 @dataclass(frozen=True, eq=False)
-class ExplorationPolicy:
+class ExplorationPolicy(ReadOnlyArrays):
     """Action probabilities for each node that visit all nodes as evenly as possible.
 
     Attributes:
@@ -51,13 +51,6 @@ class ExplorationPolicy:
     entropy: float
     bound: float
     gap: float
-
-    def __post_init__(self) -> None:
-        freeze(self, "probabilities", "visits")
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        freeze(self, *state)
 
     def __repr__(self) -> str:
         return (
@@ -141,13 +134,11 @@ def balance(
         gap = objective.certificate(visits)
     policy = ExplorationPolicy(graph, probabilities, visits, entropy, objective.bound, gap)
     if not gap <= tolerance:
-        raise ConvergenceError(
+        message = (
             f"expected a duality gap of at most {tolerance:.1e}, found {gap:.1e}: "
-            "pass a larger tolerance, or use the `policy` of this error",
-            gap,
-            tolerance,
-            policy,
+            "pass a larger tolerance, or use the `policy` of this error"
         )
+        raise ConvergenceError(message, gap, tolerance, policy)
     return policy
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.lib.npyio import NpzFile
@@ -23,6 +23,17 @@ Certificate = tuple[float, float, float]  # entropy, bound, gap
 FORMAT = "easee-policy"
 VERSION = 1
 ROUNDING = 1e-6  # tolerance for visits and entropy that do not follow exactly from the policy
+FIELDS = {  # shape and kinds of each array; n and k are the numbers of nodes and actions
+    "actions": ("k", "U"),
+    "depth": ("", "iu"),
+    "depths": ("n", "iu"),
+    "successors": ("nk", "iu"),
+    "exact": ("", "b"),
+    "stable": ("", "b"),
+    "probabilities": ("nk", "f"),
+    "visits": ("n", "f"),
+    "certificate": ("3", "f"),
+}
 
 
 def write(
@@ -36,17 +47,17 @@ def write(
     with replacing(path) as file:
         np.savez_compressed(
             file,
-            format=np.array(FORMAT),
-            version=np.array(VERSION),
-            actions=np.array(graph.actions),
-            depth=np.array(graph.depth),
+            format=FORMAT,
+            version=VERSION,
+            actions=graph.actions,
+            depth=graph.depth,
             depths=graph.depths,
             successors=graph.successors,
-            exact=np.array(graph.exact),
-            stable=np.array(graph.stable),
+            exact=graph.exact,
+            stable=graph.stable,
             probabilities=probabilities,
             visits=visits,
-            certificate=np.array(certificate),
+            certificate=certificate,
         )
 
 
@@ -77,22 +88,22 @@ def read(path: str | os.PathLike[str]) -> tuple[LocalGraph, Floats, Floats, Cert
     return graph, data["probabilities"], data["visits"], (entropy, bound, gap)
 
 
-_FIELDS = "actions depth depths successors exact stable probabilities visits certificate".split()
-
-
 def _read(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
     name = repr(str(path))
     try:
         if not Path(path).is_file():
             raise PolicyFileError(f"no policy file at {name}")
         # Opened here because numpy would not close a damaged file.
-        with open(path, "rb") as file, _archive(file) as archive:
+        with open(path, "rb") as file:
+            archive = np.load(file, allow_pickle=False)
+            if not isinstance(archive, NpzFile):
+                raise PolicyFileError(f"{name} holds a single array, not an EASEE policy")
             header = {key: archive[key].item() for key in ("format", "version") if key in archive}
             _check_header(header, name)
-            missing = [key for key in _FIELDS if key not in archive]
+            missing = [key for key in FIELDS if key not in archive]
             if missing:
                 raise PolicyFileError(f"{name} is incomplete: it lacks {missing}")
-            data = {key: archive[key] for key in _FIELDS}
+            data = {key: archive[key] for key in FIELDS}
     except PolicyFileError:
         raise
     except Exception as error:  # unpacking a damaged file raises errors of many types
@@ -102,14 +113,6 @@ def _read(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
     _check_shapes(data, name)
     _check_values(data, name)
     return data
-
-
-def _archive(file: BinaryIO) -> NpzFile:
-    """Open an `.npz` archive; other files that numpy reads are invalid."""
-    archive = np.load(file, allow_pickle=False)
-    if not isinstance(archive, NpzFile):
-        raise PolicyFileError(f"{file.name!r} holds a single array, not an EASEE policy")
-    return archive
 
 
 def _check_header(header: dict[str, Any], name: str) -> None:
@@ -126,29 +129,17 @@ def _check_header(header: dict[str, Any], name: str) -> None:
 
 
 def _check_shapes(data: dict[str, NDArray[Any]], name: str) -> None:
-    """Check the types and shapes of the arrays."""
-    n, k = data["depths"].size, data["actions"].size
-    expected: dict[str, tuple[tuple[int, ...], str]] = {
-        "actions": ((k,), "U"),
-        "depth": ((), "iu"),
-        "depths": ((n,), "iu"),
-        "successors": ((n, k), "iu"),
-        "exact": ((), "b"),
-        "stable": ((), "b"),
-        "probabilities": ((n, k), "f"),
-        "visits": ((n,), "f"),
-        "certificate": ((3,), "f"),
-    }
-    for key, (shape, kind) in expected.items():
-        if data[key].shape != shape or data[key].dtype.kind not in kind:
+    sizes = {"n": data["depths"].size, "k": data["actions"].size, "3": 3}
+    for key, (axes, kinds) in FIELDS.items():
+        array, shape = data[key], tuple(sizes[axis] for axis in axes)
+        if array.shape != shape or array.dtype.kind not in kinds:
             raise PolicyFileError(
                 f"{name} is inconsistent: expected {key} of shape {shape}, "
-                f"found {data[key].dtype} of shape {data[key].shape}"
+                f"found {array.dtype} of shape {array.shape}"
             )
 
 
 def _check_values(data: dict[str, NDArray[Any]], name: str) -> None:
-    """Check that the arrays are consistent."""
     depths, successors = data["depths"], data["successors"]
     entropy, bound, gap = data["certificate"]
     n = depths.size

@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int32]
+Mask = NDArray[np.bool_]
 
 
 def sum_at(index: NDArray[Any], values: Floats, size: int) -> Floats:
@@ -38,6 +41,17 @@ def dot(x: Floats, y: Floats) -> float:
     return float(np.einsum("i,i", x, y))
 
 
+def components(first: NDArray[Any], second: NDArray[Any], size: int) -> tuple[int, Ids]:
+    """Return the number of connected components of a graph, and the component of each node.
+
+    >>> components(np.array([0, 3]), np.array([2, 1]), 4)
+    (2, array([0, 1, 0, 1], dtype=int32))
+    """
+    links = coo_array((np.ones(first.size, np.int8), (first, second)), shape=(size, size))
+    count, labels = connected_components(links, directed=False)
+    return count, labels
+
+
 def freeze(owner: object, *names: str) -> None:
     """Replace attributes that are arrays by read-only views; others are left unchanged."""
     for name in names:
@@ -46,3 +60,14 @@ def freeze(owner: object, *names: str) -> None:
             view = value.view()
             view.setflags(write=False)
             object.__setattr__(owner, name, view)
+
+
+class ReadOnlyArrays:
+    """A base of frozen dataclasses that makes their arrays read-only, also after unpickling."""
+
+    def __post_init__(self) -> None:
+        freeze(self, *vars(self))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        freeze(self, *state)

@@ -8,6 +8,9 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
+from easee._utils.arrays import Floats
 from easee.errors import ArgumentError, ArgumentTypeError
 
 
@@ -52,3 +55,25 @@ def checked_share(value: Any, name: str) -> float:
     if not isinstance(value, numbers.Real) or not 0.0 <= float(value) <= 1.0:
         raise ArgumentError(f"expected {name} between 0 and 1, found {value!r}")
     return float(value)
+
+
+def checked_array(value: Any, name: str, shape: tuple[int, ...], meaning: str) -> Floats:
+    """Return an array of finite, non-negative numbers; raise an error for anything else.
+
+    Errors also give the meaning of the axes.
+
+    >>> checked_array([1.0], "weights", (2,), "one for each layer")
+    Traceback (most recent call last):
+    easee.errors.ArgumentError: expected weights of shape (2,), one for each layer, found (1,)
+    """
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        found = type(value).__name__
+        raise ArgumentTypeError(f"expected {name} as an array of numbers, found {found}") from None
+    if array.shape != shape:
+        raise ArgumentError(f"expected {name} of shape {shape}, {meaning}, found {array.shape}")
+    wrong = array[~(np.isfinite(array) & (array >= 0))]
+    if wrong.size:
+        raise ArgumentError(f"expected finite, non-negative {name}, found {wrong[0]:g}")
+    return array

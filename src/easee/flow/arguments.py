@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 
-from easee._utils.arrays import Floats
+from easee._utils.arrays import Floats, Mask
+from easee._utils.checks import checked_array
 from easee.errors import ArgumentError, ArgumentTypeError
 from easee.graph import LocalGraph
 
@@ -19,25 +20,14 @@ def layer_weights(graph: LocalGraph, weights: ArrayLike | None = None) -> Floats
     """Return the weights of layers 1 to d, scaled to sum 1; all equal by default (the paper's)."""
     if weights is None:
         return np.full(graph.depth, 1.0 / graph.depth)
-    try:
-        values = np.asarray(weights, dtype=float)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"expected {graph.depth} numbers, found weights={weights!r}") from None
-    if values.shape != (graph.depth,):
-        raise ArgumentError(
-            f"expected {graph.depth} weights, one for each layer from 1 to {graph.depth}, "
-            f"found an array of shape {values.shape}"
-        )
-    if not np.isfinite(values).all() or (values < 0).any():
-        raise ArgumentError(f"expected finite non-negative weights, found {values.tolist()}")
+    values = checked_array(weights, "weights", (graph.depth,), "one for each layer from 1 to d")
     if not values.any():
         raise ArgumentError("expected at least one positive weight, found only zeros")
-    values = values / values.max()  # first, so that the sum cannot overflow
-    scaled: Floats = values / values.sum()
-    return scaled
+    values = values / float(values.max())  # first, so that the sum cannot overflow
+    return values / float(values.sum())
 
 
-def check_interest(graph: LocalGraph, interest: ArrayLike) -> NDArray[np.bool_]:
+def check_interest(graph: LocalGraph, interest: ArrayLike) -> Mask:
     """Return the nodes of interest as an array, bool (n,)."""
     chosen = np.asarray(interest)
     if chosen.shape != (len(graph),) or chosen.dtype != bool:

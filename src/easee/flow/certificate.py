@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from easee._utils.arrays import Floats
+from easee._utils.checks import checked_array
 from easee.errors import ArgumentError, ArgumentTypeError
 from easee.flow.network import network, push
 from easee.flow.objective import make_objective
@@ -55,17 +56,8 @@ def checked_probabilities(graph: LocalGraph, probabilities: ArrayLike) -> Floats
     Raises:
         ArgumentError: the shape is wrong, an entry is negative, or a row does not sum to 1.
     """
-    try:
-        table = np.asarray(probabilities, dtype=float)
-    except (TypeError, ValueError):
-        raise ArgumentTypeError("expected probabilities as an array of numbers") from None
-    if table.shape != graph.successors.shape:
-        raise ArgumentError(
-            f"expected probabilities of shape {graph.successors.shape} (nodes, actions), "
-            f"found {table.shape}"
-        )
-    if not (table >= 0).all():
-        raise ArgumentError("expected non-negative probabilities, found a negative one or NaN")
+    shape = graph.successors.shape
+    table = checked_array(probabilities, "probabilities", shape, "nodes by actions")
     if table[~graph.forward].any():
         raise ArgumentError(
             "expected probability 0 for every action that does not lead deeper, found some: "
@@ -74,17 +66,10 @@ def checked_probabilities(graph: LocalGraph, probabilities: ArrayLike) -> Floats
     total = table.sum(axis=1)
     wrong = ~graph.ends & (np.abs(total - 1.0) > 1e-6)
     if wrong.any():
-        wrong &= (total > 0) | _reached(graph, table)
+        reached = push(network(graph), (table > 0)[graph.forward].astype(float)) > 0
+        wrong &= (total > 0) | reached
     if wrong.any():
         node = int(np.flatnonzero(wrong)[0])
         raise ArgumentError(f"expected rows that sum to 1, found {total[node]:g} at node {node}")
     # An excess in a row would be multiplied at every layer and make the policy look better.
-    scaled: Floats = table / np.where(total > 0, total, 1.0)[:, None]
-    return scaled
-
-
-def _reached(graph: LocalGraph, probabilities: Floats) -> NDArray[np.bool_]:
-    """Return which nodes a policy reaches, bool (n,)."""
-    allowed = (probabilities > 0)[graph.forward].astype(float)
-    reached: NDArray[np.bool_] = push(network(graph), allowed) > 0
-    return reached
+    return table / np.where(total > 0, total, 1.0)[:, None]

@@ -16,12 +16,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from easee._utils.arrays import Floats, dot, sum_at
 from easee.flow.linalg.laplacian import SingularError
-from easee.flow.network import Network, best_values, inflow
+from easee.flow.network import Network, best_values, inflow, shares_of
 from easee.flow.objective import Objective
 
 MAX_ITERATIONS = 200
@@ -30,23 +31,14 @@ TO_BOUNDARY = 0.995  # share of the longest feasible step to take
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
-    """A point near the central path.
+    """A point near the central path."""
 
-    Attributes:
-        flow: float (m,), feasible and positive.
-        slack: float (m,), S, positive.
-        value: float (n,), U; zero at the ends.
-        arrival: float (n,), L.
-        visits: float (n,), the visits of the flow.
-        reference: float (m,), F0 S0.
-    """
-
-    flow: Floats
-    slack: Floats
-    value: Floats
-    arrival: Floats
-    visits: Floats
-    reference: Floats
+    flow: Floats  # (m,), feasible and positive
+    slack: Floats  # S (m,), positive
+    value: Floats  # U (n,), zero at the ends
+    arrival: Floats  # L (n,)
+    visits: Floats  # (n,), the visits of the flow
+    reference: Floats  # F0 S0 (m,)
 
     @property
     def mu(self) -> float:
@@ -54,8 +46,7 @@ class Iterate:
         return dot(self.flow, self.slack) / float(self.reference.sum())
 
 
-@dataclass(frozen=True, eq=False)
-class NewtonStep:
+class NewtonStep(NamedTuple):
     """Changes of the flow (m,), the slack (m,), U (n,) and L (n,)."""
 
     flow: Floats
@@ -65,37 +56,29 @@ class NewtonStep:
 
 
 class System(ABC):
-    """The optimality conditions, linearised at a point.
-
-    Attributes:
-        point: the point.
-        conductance: float (m,), F / S.
-        node_residual: float (n,), U + dJ/dp - L.
-        edge_residual: float (m,), U(tail) - L(head) - S.
-        leak: float (n,), outflow minus inflow of the inner nodes: rounding errors, which the next
-            step corrects.
-    """
+    """The optimality conditions, linearised at a point."""
 
     def __init__(self, objective: Objective, point: Iterate) -> None:
-        net = objective.network
-        self.point = point
+        self.net, self.point = objective.network, point
+        tails, heads = self.net.tails, self.net.heads
         self.conductance = point.flow / point.slack
         self.node_residual = point.value + objective.gradient(point.visits) - point.arrival
-        self.edge_residual = point.value[net.tails] - point.arrival[net.heads] - point.slack
-        outflow = sum_at(net.tails, point.flow, net.n_nodes)
-        self.leak = np.where(net.inner, outflow - point.visits, 0.0)
+        self.edge_residual = point.value[tails] - point.arrival[heads] - point.slack
+        # Rounding errors in the conservation of mass, which the next step corrects.
+        outflow = sum_at(tails, point.flow, self.net.n_nodes)
+        self.leak = np.where(self.net.inner, outflow - point.visits, 0.0)
 
     def newton_step(self, complementarity: Floats) -> NewtonStep:
         """Return the step that changes F S by `complementarity` (m,) and corrects the residuals."""
         pushed = complementarity / self.point.slack - self.conductance * self.edge_residual
         step = self.solve(pushed)
-        return replace(step, slack=step.slack + self.edge_residual)
+        return step._replace(slack=step.slack + self.edge_residual)
 
     @abstractmethod
     def solve(self, pushed: Floats) -> NewtonStep:
         """Return the step with dU(tail) - dL(head) as change of the slack.
 
-        `pushed` (m,) is the change of the flow if the potentials do not change.
+        If the potentials did not change, the flow would change by `pushed` (m,).
         """
 
     def max_length(self, step: NewtonStep) -> float:
@@ -114,17 +97,21 @@ def central_path(
     `slack` is S0 (m,), `linearise` returns the linear system at a point, and `least_mu` is the
     smallest mu to aim for.
     """
-    point = _start(objective, slack)
+    flow = _initial_flow(objective.network)
+    visits = inflow(objective.network, flow)
+    reward = objective.gradient(visits)
+    value = best_values(objective.network, reward)
+    point = Iterate(flow, slack, value, value + reward, visits, flow * slack)
     for _ in range(MAX_ITERATIONS):
         yield point
         try:
             with np.errstate(all="raise", under="ignore"):
-                point = _advance(objective.network, linearise(point), least_mu)
+                point = _advance(linearise(point), least_mu)
         except (SingularError, FloatingPointError):
             return
 
 
-def _advance(net: Network, system: System, least_mu: float) -> Iterate:
+def _advance(system: System, least_mu: float) -> Iterate:
     point = system.point
     complementarity = point.flow * point.slack
     predictor = system.newton_step(-complementarity)
@@ -141,7 +128,7 @@ def _advance(net: Network, system: System, least_mu: float) -> Iterate:
         slack=point.slack + length * step.slack,
         value=point.value + length * step.value,
         arrival=point.arrival + length * step.arrival,
-        visits=inflow(net, flow),
+        visits=inflow(system.net, flow),
     )
 
 
@@ -149,15 +136,6 @@ def _longest(point: Iterate, step: NewtonStep) -> float:
     """Return the multiple of a step at which a flow or a slack reaches zero, or a little over 1."""
     steepest = max(float(np.max(-step.flow / point.flow)), float(np.max(-step.slack / point.slack)))
     return 1.0 / max(steepest, TO_BOUNDARY)
-
-
-def _start(objective: Objective, slack: Floats) -> Iterate:
-    net = objective.network
-    flow = _initial_flow(net)
-    visits = inflow(net, flow)
-    reward = objective.gradient(visits)
-    value = best_values(net, reward)
-    return Iterate(flow, slack, value, value + reward, visits, flow * slack)
 
 
 def _initial_flow(net: Network) -> Floats:
@@ -175,9 +153,9 @@ def _initial_flow(net: Network) -> Floats:
     for stage in reversed(net.stages):
         flow[stage.edges] = arriving[stage.targets][stage.heads] * back[stage.edges]
         arriving[stage.sources] += np.add.reduceat(flow[stage.edges], stage.starts)
-    onward = net.copies / sum_at(net.tails, net.copies, net.n_nodes)[net.tails]
+    onward = shares_of(net, net.copies)
     for stage in net.stages:
-        mass = leaving[net.tails[stage.edges]] * onward[stage.edges]
+        mass = leaving[stage.tails] * onward[stage.edges]
         leaving[stage.targets] += sum_at(stage.heads, mass, stage.n_targets)
         flow[stage.edges] += mass
     return flow
@@ -185,11 +163,10 @@ def _initial_flow(net: Network) -> Floats:
 
 def _uniform_mass(net: Network) -> Floats:
     """Return the mean over the layers of uniform mass on a layer and on the ends before it."""
-    depths = np.repeat(np.arange(len(net.layers) - 1), np.diff(net.layers))
     last = len(net.layers) - 2
+    depths = np.repeat(np.arange(last + 1), np.diff(net.layers))
     own = sum_at(depths, net.sizes, last + 1)
     ends = np.cumsum(sum_at(depths, np.where(net.inner, 0.0, net.sizes), last + 1))
     each = np.concatenate([[0.0], 1.0 / (last * (own[1:] + ends[:-1]))])
     later = np.cumsum(each[::-1])[::-1]  # ends also hold mass in all later layers
-    mass: Floats = net.sizes * np.where(net.inner, each[depths], later[depths])
-    return mass
+    return net.sizes * np.where(net.inner, each[depths], later[depths])

@@ -1,45 +1,52 @@
 """The layered network of forward edges, and passes of mass and values over its layers.
 
 A policy sends one unit of mass from the empty word along forward edges. The *visits* of a node are
-the mass that reaches it. The mass stays at the ends (nodes at full depth and dead ends), so that
-the mass of every time step is a distribution.
-
-A `Network` is either the graph itself or its quotient by symmetry, where a node stands for `sizes`
-equal nodes and an edge for `copies` equal edges from each of them.
+the mass that reaches it. Mass stays at the ends (nodes at full depth and dead ends), so that the
+mass of every time step is a distribution.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from easee._utils.arrays import Floats, run_starts, sum_at
+from easee._utils.arrays import Floats, Ids, Mask, run_starts, sum_at
 from easee.graph import LocalGraph
 
-Ids = NDArray[np.int32]
-Mask = NDArray[np.bool_]
+
+class Stage(NamedTuple):
+    """The edges from one layer to the next."""
+
+    edges: slice  # of the network's edges
+    tails: Ids
+    starts: NDArray[np.intp]  # position among these edges of the first edge of each source
+    sources: Ids  # nodes of the layer that have an outgoing edge
+    targets: slice  # the nodes of the next layer
+    heads: Ids  # counted from the first target
+
+    @property
+    def n_targets(self) -> int:
+        """Number of nodes of the next layer."""
+        return int(self.targets.stop - self.targets.start)
 
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """A layered graph.
+    """A layered graph, or its quotient by symmetry.
 
-    Attributes:
-        layers: int (l + 1,), layer t has the nodes `layers[t]` up to `layers[t + 1]`.
-        tails, heads: int (m,), the edges, sorted by tail.
-        copies: float (m,), number of equal edges that each one stands for, per tail.
-        sizes: float (n,), number of equal nodes that each one stands for.
+    In a quotient, a node stands for `sizes` equal nodes, and an edge for `copies` equal edges from
+    each of them.
     """
 
-    layers: NDArray[np.int64]
-    tails: Ids
-    heads: Ids
-    copies: Floats
-    sizes: Floats
+    layers: NDArray[np.int64]  # (l + 1,): layer t has the nodes layers[t] up to layers[t + 1]
+    tails: Ids  # (m,), in increasing order
+    heads: Ids  # (m,)
+    copies: Floats  # (m,)
+    sizes: Floats  # (n,)
 
     @classmethod
     def simple(cls, layers: NDArray[np.int64], tails: NDArray[Any], heads: NDArray[Any]) -> Network:
@@ -62,46 +69,14 @@ class Network:
     @cached_property
     def stages(self) -> list[Stage]:
         """The edges layer by layer, for passes down (or, reversed, up) the network."""
-        bounds = np.searchsorted(self.tails, self.layers).tolist()
-        layers = self.layers.tolist()
+        bounds, layers = np.searchsorted(self.tails, self.layers).tolist(), self.layers.tolist()
         stages = []
-        for t, (first, last) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
-            if first < last:
-                starts = run_starts(self.tails[first:last])
-                stages.append(
-                    Stage(
-                        edges=slice(first, last),
-                        starts=starts,
-                        sources=self.tails[first:last][starts],
-                        targets=slice(layers[t + 1], layers[t + 2]),
-                        heads=self.heads[first:last] - layers[t + 1],
-                    )
-                )
+        for t in range(len(layers) - 2):
+            edges, targets = slice(*bounds[t : t + 2]), slice(*layers[t + 1 : t + 3])
+            tails, heads = self.tails[edges], self.heads[edges] - targets.start
+            starts = run_starts(tails)
+            stages.append(Stage(edges, tails, starts, tails[starts], targets, heads))
         return stages
-
-
-@dataclass(frozen=True, eq=False)
-class Stage:
-    """The edges from one layer to the next.
-
-    Attributes:
-        edges: slice of the network's edges.
-        starts: int, position among these edges of the first edge of each source.
-        sources: int, nodes of the layer that have an outgoing edge.
-        targets: slice of the nodes of the next layer.
-        heads: int, head of each edge, counted from the first target.
-    """
-
-    edges: slice
-    starts: NDArray[np.intp]
-    sources: Ids
-    targets: slice
-    heads: Ids
-
-    @property
-    def n_targets(self) -> int:
-        """Number of nodes of the next layer."""
-        return int(self.targets.stop - self.targets.start)
 
 
 def network(graph: LocalGraph) -> Network:
@@ -112,21 +87,18 @@ def network(graph: LocalGraph) -> Network:
 
 
 def push(net: Network, shares: Floats) -> Floats:
-    """Send one unit of mass down from the root.
-
-    Args:
-        net: the network.
-        shares: float (m,), share of its tail's mass that each edge carries.
-
-    Returns:
-        float (n,), the mass that reaches each node.
-    """
+    """Return the visits (n,) if each edge carries these shares (m,) of its tail's mass."""
     visits = np.zeros(net.n_nodes)
     visits[0] = 1.0
     for stage in net.stages:
-        mass = shares[stage.edges] * visits[net.tails[stage.edges]]
+        mass = shares[stage.edges] * visits[stage.tails]
         visits[stage.targets] = sum_at(stage.heads, mass, stage.n_targets)
     return visits
+
+
+def shares_of(net: Network, flow: Floats) -> Floats:
+    """Return the shares (m,) of their tails' outflow that edges with a positive flow (m,) carry."""
+    return flow / sum_at(net.tails, flow, net.n_nodes)[net.tails]
 
 
 def inflow(net: Network, flow: Floats) -> Floats:

@@ -1,9 +1,8 @@
 """Newton's method for the flows of largest path entropy.
 
 Several flows have the optimal visits (or state distributions). The one of largest path entropy has
-an exponential form with a parameter for each constraint, and finding these parameters generalises
-the classical problem of scaling a matrix to given row and column sums. The three variants of this
-*scaling* problem differ in their constraints and linear systems, and share what is here.
+an exponential form with a parameter for each constraint. Finding these parameters generalises the
+problem of scaling a matrix to given row and column sums, hence *scaling*.
 """
 
 from __future__ import annotations
@@ -11,13 +10,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from easee._utils.arrays import Floats, sum_at
-from easee.flow.network import Mask, Network
+from easee._utils.arrays import Floats, Mask, sum_at
+from easee.flow.network import Network
 
 MAX_STEPS = 40
 PRECISION = 1e-13  # relative error to aim for; rounding may stop the method a little before
@@ -39,26 +38,20 @@ class Scaling(Protocol):
 
 
 class EdgeScaling(Scaling, Protocol):
-    """A scaling over some edges of a network."""
+    """A scaling over some edges (e,) of a network."""
 
-    @property
-    def edges(self) -> NDArray[np.intp]:
-        """Int (e,), the network's edges that may carry flow."""
+    edges: NDArray[np.intp]
 
     @property
     def flow(self) -> Floats:
         """Float (e,), the flow of each of these edges."""
 
 
-@dataclass(frozen=True, eq=False)
-class ScalingResult:
-    """Shares (m,) of their tails' mass that edges carry; or None, and the edges that vanished (m,).
+class ScalingResult(NamedTuple):
+    """The solution of a scaling problem, if there is one."""
 
-    Shares are None if no flow over the allowed edges satisfies the constraints.
-    """
-
-    shares: Floats | None
-    vanished: Mask
+    shares: Floats | None  # (m,), of their tails' mass that edges carry
+    vanished: Mask  # (m,), edges whose flow went to zero if there is no solution
 
 
 def newton_errors(
@@ -88,8 +81,7 @@ def scaled_shares(
     """Solve a scaling problem over the allowed edges (m,); `start` returns its initial scaling."""
     scaling = start(np.flatnonzero(allowed))
     initial = flow = scaling.flow
-    fading = _FadingEdges()
-    error = np.inf
+    fading = _FadingEdges(flow)
     for error in newton_errors(scaling, patience=PATIENCE):
         flow = scaling.flow
         faded = fading.update(flow, error)
@@ -125,20 +117,16 @@ class _FadingEdges:
     quadratically.
     """
 
-    def __init__(self) -> None:
-        self.flow: Floats | None = None
-        self.error = np.inf
-        self.steps = np.zeros(0, int)
+    def __init__(self, flow: Floats) -> None:
+        self.flow, self.error = flow, np.inf
+        self.steps = np.zeros(len(flow), int)
 
     def update(self, flow: Floats, error: float) -> Mask | None:
         """Compare with the previous flow; return the edges that have just been found to fade."""
-        previous, progress = self.flow, error / self.error
-        self.flow, self.error = flow, error
-        if previous is None:
-            self.steps = np.zeros(len(flow), int)
-            return None
-        shrinks_by_e = np.abs(flow / previous - np.exp(-1.0)) < 0.05
+        shrinks_by_e = np.abs(flow / self.flow - np.exp(-1.0)) < 0.05
         self.steps = np.where(shrinks_by_e, self.steps + 1, 0)
+        progress = error / self.error
+        self.flow, self.error = flow, error
         if self.steps.max(initial=0) == FADING_STEPS and 0.3 < progress < 0.45:
             return self.steps >= FADING_STEPS
         return None
@@ -146,23 +134,21 @@ class _FadingEdges:
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Parameters of a scaling, with their flow (e,) and the cost that is to be minimised."""
+    """Parameters of a scaling, and what follows from them."""
 
     parameters: Floats
-    flow: Floats
+    flow: Floats  # (e,)
     cost: float
+    attained: Floats  # the quantities that the constraints prescribe
 
 
-AnyPoint = TypeVar("AnyPoint", bound=Point)
-
-
-class ConvexScaling(ABC, Generic[AnyPoint]):
+class ConvexScaling(ABC):
     """A scaling whose optimal parameters minimise a convex cost."""
 
-    point: AnyPoint
+    point: Point
 
     @abstractmethod
-    def at(self, parameters: Floats) -> AnyPoint:
+    def at(self, parameters: Floats) -> Point:
         """Return the point of given parameters."""
 
     def descend(self, step: Floats, slope: float, length: float) -> bool:

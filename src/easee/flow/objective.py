@@ -25,10 +25,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from easee._utils.arrays import Floats, dot, sum_at
+from easee._utils.arrays import Floats, Mask, dot, sum_at
 from easee.errors import ArgumentError
 from easee.flow.arguments import check_interest, check_outcomes, layer_weights
-from easee.flow.network import Mask, Network, best_values, network
+from easee.flow.network import Network, best_values, network
 from easee.graph import LocalGraph
 
 EQUAL_ENTROPY = 1e-12  # entropies of outcomes that differ by less are considered equal
@@ -38,15 +38,10 @@ Ids = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Objective(ABC):
-    """A concave function of the visits of a network's nodes.
-
-    Attributes:
-        network: the network.
-        bound: the value of uniform layers, or states; no flow has a larger one.
-    """
+    """A concave function of the visits of a network's nodes."""
 
     network: Network
-    bound: float
+    bound: float  # the value of uniform layers, or states; no flow has a larger one
 
     @abstractmethod
     def value(self, visits: Floats) -> float:
@@ -72,24 +67,19 @@ class Objective(ABC):
 class NodeEntropy(Objective):
     """The weighted sum of the entropies of the nodes.
 
-    Attributes:
-        omega: float (n,), the weight of each node's entropy.
-        offset: constant added to the value: the entropy of the outcomes of each node.
-
     >>> from easee.priors.equivalences import Equivalences
     >>> from easee.graph import unroll
     >>> make_objective(unroll(Equivalences(["a", "b"]), depth=2)).omega
     array([0. , 0.5, 0.5, 0.5, 0.5, 0.5, 0.5])
     """
 
-    omega: Floats
-    offset: float = 0.0
+    omega: Floats  # (n,), the weight of each node's entropy
+    offset: float = 0.0  # constant added to the value: the entropy of the outcomes of each node
 
     @cached_property
     def counts(self) -> Mask:
         """Bool (n,): nodes with a positive weight."""
-        counts: Mask = self.omega > 0
-        return counts
+        return np.asarray(self.omega > 0)
 
     @cached_property
     def all_count(self) -> bool:
@@ -115,11 +105,8 @@ class NodeEntropy(Objective):
 class StateEntropy(Objective):
     """The weighted sum over the steps of the entropy of the state.
 
-    Attributes:
-        matrix: csr (r, n), probability of a state at a step, given the node. Rows are the states
-            that each step can reach, sorted by step. Steps without weight have no rows.
-        weights: float (r,), weight of the row's step.
-        steps: int (r,), the row's step.
+    The rows of `matrix` are the states that each step can reach, sorted by step. Steps without
+    weight have no rows.
 
     >>> from easee.priors.equivalences import Equivalences
     >>> from easee.graph import unroll
@@ -129,9 +116,9 @@ class StateEntropy(Objective):
     array([0.1, 0.9])
     """
 
-    matrix: csr_array
-    weights: Floats
-    steps: Ids
+    matrix: csr_array  # (r, n), probability of a state at a step, given the node
+    weights: Floats  # (r,), weight of the row's step
+    steps: Ids  # (r,), the row's step
 
     @cached_property
     def transposed(self) -> csr_array:
@@ -159,8 +146,7 @@ class StateEntropy(Objective):
 
     def mixture(self, visits: Floats) -> Floats:
         """Return q, the probability of each state at each step, float (r,)."""
-        q: Floats = self.matrix @ visits
-        return q
+        return np.asarray(self.matrix @ visits)
 
     def value(self, visits: Floats) -> float:
         """Return J for visits (n,)."""
@@ -171,8 +157,7 @@ class StateEntropy(Objective):
         """Return dJ/dp for every node; infinite where it leads to a state with q = 0."""
         with np.errstate(divide="ignore"):
             log_q = np.log(self.mixture(visits))
-        reward: Floats = self.transposed @ (-self.weights * (log_q + 1.0))
-        return reward
+        return np.asarray(self.transposed @ (-self.weights * (log_q + 1.0)))
 
 
 def make_objective(
@@ -243,9 +228,8 @@ def _state_entropy(graph: LocalGraph, weights: Floats, outcomes: csr_array) -> S
     n_states = outcomes.shape[1]
     entries = outcomes[nodes].tocoo()
     keys, rows = np.unique(steps[entries.row] * n_states + entries.col, return_inverse=True)
-    matrix = csr_array(
-        (entries.data, (rows, nodes[entries.row])), shape=(keys.size, len(graph)), dtype=float
-    )
+    positions, shape = (rows, nodes[entries.row]), (keys.size, len(graph))
+    matrix = csr_array((entries.data, positions), shape=shape, dtype=float)
     row_steps = keys // n_states
     count = np.bincount(row_steps)[row_steps]
     bound = float(np.sum(layer[row_steps] * np.log(count) / count))

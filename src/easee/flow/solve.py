@@ -1,10 +1,7 @@
 """The optimal flow of a local-dynamics graph (Section 4.2).
 
-    objective ──► quotient by symmetry ──► optimal shares ──► lifted back
-
-In the stochastic case, where symmetry is not used:
-
-    objective ──► time-expanded problem ──► candidates ──► best one
+Deterministic: objective ──► quotient by symmetry ──► optimal shares ──► lifted back
+Stochastic:    objective ──► time-expanded problem ──► candidates ──► best one
 """
 
 from __future__ import annotations
@@ -19,7 +16,7 @@ from easee.flow.deterministic.max_entropy_flow import max_entropy_flow
 from easee.flow.deterministic.potentials import conserves_mass, uniform_visits
 from easee.flow.deterministic.symmetry import quotient
 from easee.flow.interior_point import Iterate
-from easee.flow.network import Mask, Network, push
+from easee.flow.network import Network, push
 from easee.flow.objective import NodeEntropy, Objective, StateEntropy
 from easee.flow.stochastic.candidates import candidates
 from easee.flow.stochastic.time_expanded import time_expand
@@ -41,25 +38,14 @@ def optimal_shares(
 
     The search ends as soon as the duality gap is within the tolerance; it may exceed it.
     """
-    if isinstance(objective, NodeEntropy):
-        return _node_shares(objective, tolerance)
-    return _state_shares(graph, objective, tolerance)
-
-
-def _node_shares(objective: NodeEntropy, tolerance: float) -> Floats:
-    """Return the optimal shares (m,) for the entropy of nodes."""
-    with timed("symmetry"):
-        small = quotient(objective) if objective.network.n_nodes > SMALL else None
-    with timed("iterate"):
-        # Lifting and pushing cause rounding errors: leave some of the tolerance for them.
-        reduced = objective if small is None else small.objective
-        shares = _solve_network(reduced, 0.5 * tolerance)
-        return _fill_unvisited(objective.network, shares if small is None else small.lift(shares))
-
-
-def _state_shares(graph: LocalGraph, objective: StateEntropy, tolerance: float) -> Floats:
-    """Return the optimal shares (m,) for the entropy of states."""
     net = objective.network
+    if isinstance(objective, NodeEntropy):
+        with timed("symmetry"):
+            small = quotient(objective) if net.n_nodes > SMALL else None
+        with timed("iterate"):
+            # Lifting and pushing cause rounding errors: leave some of the tolerance for them.
+            shares = _solve_network(small.objective if small else objective, 0.5 * tolerance)
+            return _fill_unvisited(net, small.lift(shares) if small else shares)
     with timed("iterate"):
         best = _Best(objective)
         for shares in candidates(time_expand(graph, objective)):
@@ -133,7 +119,6 @@ def _fill_unvisited(net: Network, shares: Floats) -> Floats:
     """Scale the shares of each node to sum 1, with equal shares at nodes that are never visited."""
     total = sum_at(net.tails, shares, net.n_nodes)
     count = np.bincount(net.tails, minlength=net.n_nodes)
-    visited: Mask = total > 0.5
+    visited = total > 0.5
     total[~visited] = 1.0
-    scaled: Floats = np.where(visited[net.tails], shares / total[net.tails], 1.0 / count[net.tails])
-    return scaled
+    return np.where(visited[net.tails], shares / total[net.tails], 1.0 / count[net.tails])

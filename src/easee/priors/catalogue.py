@@ -19,6 +19,8 @@ ROTATION_ACTIONS = ("forward", "left", "right")
 DOORKEY_ACTIONS = ("left", "right", "forward", "pickup", "open")
 MINIGRID_ACTIONS = ("left", "right", "forward", "pickup", "drop", "toggle", "done")
 
+_TURNS = (inverse("left", "right"), power("left", 2, equals="right right"))
+
 
 def get(name: str) -> Equivalences:
     """Return a ready-made prior.
@@ -62,11 +64,8 @@ def cardinal_grid(*, commuting: str = "all", inverses: int = 2) -> Equivalences:
     8
     """
     horizontal, vertical = commute("right", "left"), commute("up", "down")
-    sets = {
-        "horizontal": horizontal,
-        "printed": horizontal | vertical,
-        "all": commute_all(CARDINAL_ACTIONS),
-    }
+    all_pairs = commute_all(CARDINAL_ACTIONS)
+    sets = {"horizontal": horizontal, "printed": horizontal | vertical, "all": all_pairs}
     if commuting not in sets:
         raise PriorError(f"unknown commuting set {commuting!r}: {nearest(commuting, sets)}")
     if inverses not in (0, 1, 2):
@@ -101,8 +100,7 @@ def rotation_grid(*, relations: int = 3) -> Equivalences:
 
 def doorkey() -> Equivalences:
     """Return the paper's five relations for DoorKey, whose `open` action cannot close a door."""
-    turns = [inverse("left", "right"), power("left", 2, equals="right right")]
-    return Equivalences(DOORKEY_ACTIONS, [*turns, idempotent("open"), idempotent("pickup")])
+    return Equivalences(DOORKEY_ACTIONS, [*_TURNS, idempotent("open"), idempotent("pickup")])
 
 
 def minigrid() -> Equivalences:
@@ -113,9 +111,8 @@ def minigrid() -> Equivalences:
     >>> len(minigrid())
     6
     """
-    turns = [inverse("left", "right"), power("left", 2, equals="right right")]
     objects = [idempotent("pickup"), idempotent("drop"), noop("done")]
-    return Equivalences(MINIGRID_ACTIONS, [*turns, *objects])
+    return Equivalences(MINIGRID_ACTIONS, [*_TURNS, *objects])
 
 
 def catcher() -> Equivalences:
@@ -161,56 +158,40 @@ def carnival() -> Equivalences:
     return Equivalences(actions, [commute("RIGHT", "LEFT")])
 
 
+# fmt: off
 _PRIORS: dict[str, tuple[str, Callable[[], Equivalences]]] = {
-    "cardinal-right-left": (
-        "right and left commute",
-        lambda: cardinal_grid(commuting="horizontal", inverses=0),
-    ),
+    "cardinal-right-left": ("right and left commute",
+        lambda: cardinal_grid(commuting="horizontal", inverses=0)),
     "cardinal-all-commute-printed": (
         "right and left commute, up and down commute (the two pairs as printed)",
-        lambda: cardinal_grid(commuting="printed", inverses=0),
-    ),
-    "cardinal-all-commute": (
-        "all four moves commute (six pairs)",
-        lambda: cardinal_grid(inverses=0),
-    ),
-    "cardinal-one-inverse-printed": (
-        "the two printed pairs commute, right undoes left",
-        lambda: cardinal_grid(commuting="printed", inverses=1),
-    ),
-    "cardinal-one-inverse": (
-        "all four moves commute, right undoes left",
-        lambda: cardinal_grid(inverses=1),
-    ),
+        lambda: cardinal_grid(commuting="printed", inverses=0)),
+    "cardinal-all-commute": ("all four moves commute (six pairs)",
+        lambda: cardinal_grid(inverses=0)),
+    "cardinal-one-inverse-printed": ("the two printed pairs commute, right undoes left",
+        lambda: cardinal_grid(commuting="printed", inverses=1)),
+    "cardinal-one-inverse": ("all four moves commute, right undoes left",
+        lambda: cardinal_grid(inverses=1)),
     "cardinal-both-inverses-printed": (
         "the two printed pairs commute, right undoes left, up undoes down",
-        lambda: cardinal_grid(commuting="printed"),
-    ),
-    "cardinal-grid": (
-        "all four moves commute, right undoes left, up undoes down (complete)",
-        cardinal_grid,
-    ),
+        lambda: cardinal_grid(commuting="printed")),
+    "cardinal-grid": ("all four moves commute, right undoes left, up undoes down (complete)",
+        cardinal_grid),
     "rotation-one-inverse": ("right then left is nothing", lambda: rotation_grid(relations=1)),
-    "rotation-both-inverses": (
-        "right then left is nothing, left then right is nothing",
-        lambda: rotation_grid(relations=2),
-    ),
+    "rotation-both-inverses": ("right then left is nothing, left then right is nothing",
+        lambda: rotation_grid(relations=2)),
     "rotation-grid": ("turns undo each other, two left turns are two right turns", rotation_grid),
     "rotation-grid-complete": (
         "turns undo each other, corners and turning back (complete on an open grid)",
-        lambda: rotation_grid(relations=5),
-    ),
+        lambda: rotation_grid(relations=5)),
     "doorkey": (
         "turns undo each other, two left turns are two right turns, open and pickup idempotent",
-        doorkey,
-    ),
+        doorkey),
     "minigrid": (
         "turns undo each other, two left turns are two right turns, pickup and drop idempotent, "
-        "done is nothing",
-        minigrid,
-    ),
+        "done is nothing", minigrid),
     "catcher": ("left and right commute", catcher),
     "freeway": ("going back twice is going back once; waiting and going back commute", freeway),
     "boxing": ("diagonals and FIRE moves are two moves in a row (12 relations)", boxing),
     "carnival": ("right and left commute", carnival),
 }
+# fmt: on

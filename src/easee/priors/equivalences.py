@@ -86,8 +86,7 @@ class Equivalences:
         return Equivalences(dict.fromkeys(self.actions + other.actions), [self, other])
 
     def __str__(self) -> str:
-        lines = ["actions: " + " ".join(self.actions), *map(_relation_text, self.pairs)]
-        return "\n".join(lines)
+        return "\n".join(["actions: " + " ".join(self.actions), *map(_relation_text, self.pairs)])
 
     @cached_property
     def indexed(self) -> word_problem.Presentation:
@@ -247,9 +246,7 @@ def as_relation(pair: AnyRelation) -> Relation:
             )
         return as_word(sides[0]), as_word(sides[1])
     if not isinstance(pair, Sequence) or len(pair) != 2:
-        raise PriorError(
-            f"malformed relation {pair!r}: expected a text with '~' or a pair of words"
-        )
+        raise PriorError(f"malformed relation {pair!r}: expected a pair of words or text with '~'")
     return as_word(pair[0]), as_word(pair[1])
 
 

@@ -3,60 +3,28 @@
 The nodes are the irreducible words. They are the paths of an automaton whose states are the proper
 prefixes of the left-hand sides (as in Aho-Corasick string search), so they can be counted without
 building the graph. A reducible word `w.a` with irreducible `w` ends in exactly one left-hand side:
-its node is found by going up from `w` and following the right-hand side along successors that are
-already known. Each edge takes a few table look-ups; no word is rewritten.
+its node is found by going up from `w` and following the right-hand side along known successors.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
-from easee._utils.arrays import Floats, Ids, sum_at
+from easee._utils.arrays import Ids, sum_at
 from easee.errors import GraphTooLargeError
 from easee.words.completion import Letters, Rules
 
 
-@dataclass(frozen=True)
-class Automaton:
-    """A recogniser of irreducible words.
+def build_automaton(letters: int, rules: Rules) -> tuple[Ids, Ids]:
+    """Return the automaton of the irreducible words of a reduced rewriting system.
 
-    Attributes:
-        next_state: int (s, k), the state after a letter, if the word stays irreducible.
-        rule: int (s, k), the index of the rule whose left-hand side the letter completes, or -1.
+    Returns:
+        For each state and letter, int (s, k), the next state if the word stays irreducible; and the
+        index of the rule whose left-hand side the letter completes, or -1.
     """
-
-    next_state: Ids
-    rule: Ids
-
-    def layer_sizes(self, depth: int, max_nodes: int = 2**62) -> list[int]:
-        """Count the irreducible words of each length from 0 to `depth`.
-
-        Counting stops after the layer that brings the total above `max_nodes`. Counts are exact
-        below 2**53.
-
-        >>> from easee.words.completion import complete
-        >>> build_automaton(2, complete(2, [((0, 1), (1, 0))])).layer_sizes(4)
-        [1, 2, 3, 4, 5]
-        """
-        count: Floats = np.zeros(len(self.next_state))
-        count[0] = 1
-        irreducible = self.rule < 0
-        sizes = [1]
-        total = 1
-        while len(sizes) <= depth and total <= max_nodes:
-            arriving = np.broadcast_to(count[:, None], irreducible.shape)[irreducible]
-            count = sum_at(self.next_state[irreducible], arriving, len(count))
-            sizes.append(int(count.sum()))
-            total += sizes[-1]
-        return sizes
-
-
-def build_automaton(letters: int, rules: Rules) -> Automaton:
-    """Build the automaton of the irreducible words of a reduced rewriting system."""
     rule_of = {left: i for i, (left, _) in enumerate(rules.pairs)}
     prefixes = sorted({left[:n] for left in rule_of for n in range(len(left))} | {()}, key=len)
     state_of = {prefix: i for i, prefix in enumerate(prefixes)}
@@ -72,7 +40,28 @@ def build_automaton(letters: int, rules: Rules) -> Automaton:
                 if suffix in state_of:
                     next_state[state, letter] = state_of[suffix]
                     break
-    return Automaton(next_state, rule)
+    return next_state, rule
+
+
+def count_words(next_state: Ids, rule: Ids, depth: int, max_nodes: int) -> list[int]:
+    """Count the irreducible words of each length from 0 to `depth`, exactly below 2**53.
+
+    Counting stops after the layer that brings the total above `max_nodes`.
+
+    >>> from easee.words.completion import complete
+    >>> count_words(*build_automaton(2, complete(2, [((0, 1), (1, 0))])), 4, 100)
+    [1, 2, 3, 4, 5]
+    """
+    count = np.zeros(len(next_state))
+    count[0] = 1
+    irreducible = rule < 0
+    sizes, total = [1], 1
+    while len(sizes) <= depth and total <= max_nodes:
+        arriving = np.broadcast_to(count[:, None], rule.shape)[irreducible]
+        count = sum_at(next_state[irreducible], arriving, len(count))
+        sizes.append(int(count.sum()))
+        total += sizes[-1]
+    return sizes
 
 
 def unroll_words(letters: int, rules: Rules, depth: int, max_nodes: int) -> tuple[Ids, Ids]:
@@ -83,27 +72,26 @@ def unroll_words(letters: int, rules: Rules, depth: int, max_nodes: int) -> tupl
     Raises:
         GraphTooLargeError: there are more than `max_nodes` words.
     """
-    automaton = build_automaton(letters, rules)
-    sizes = automaton.layer_sizes(depth, max_nodes)
+    next_state, rule_of = build_automaton(letters, rules)
+    sizes = count_words(next_state, rule_of, depth, max_nodes)
     total = sum(sizes)
     if total > max_nodes:
         raise GraphTooLargeError.at_depth(depth, list(accumulate(sizes)), max_nodes)
     successors = np.full((total, letters), -1, np.int32)
     parent = np.zeros(total, np.int32)
-    state = np.zeros(total, np.min_scalar_type(len(automaton.next_state)))
+    state = np.zeros(total, np.min_scalar_type(len(next_state)))
     start, stop = 0, 1
     for size in sizes[1:]:
         states = state[start:stop]
-        rule = automaton.rule[states]
+        rule = rule_of[states]
         row, letter = np.nonzero(rule < 0)
         new = np.arange(stop, stop + size, dtype=np.int32)
         successors[start + row, letter] = new
         parent[new] = start + row
-        state[new] = automaton.next_state[states[row], letter]
+        state[new] = next_state[states[row], letter]
         _fill_reducible(successors, parent, rule, start, rules)
         start, stop = stop, stop + size
-    depths = np.repeat(np.arange(depth + 1, dtype=np.int32), sizes)
-    return depths, successors
+    return np.repeat(np.arange(depth + 1, dtype=np.int32), sizes), successors
 
 
 def _fill_reducible(successors: Ids, parent: Ids, rule: Ids, start: int, rules: Rules) -> None:

@@ -15,10 +15,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
-from easee._utils.arrays import Ids
+from easee._utils.arrays import Ids, components
 from easee.errors import GraphTooLargeError
 from easee.words.completion import Letters, Pair
 
@@ -32,17 +30,13 @@ _NONE = 2**31  # depth of a merge that did not happen
 class Closure:
     """Classes of equivalent words up to a depth.
 
-    Attributes:
-        depths: int (n,), the length of the shortest word of each class.
-        successors: int (n, k), the class of word + letter; -1 at full depth.
-        stable: whether every relation was traced from every node, and the last layers of slack
-            changed nothing.
-        exact: whether this is proved to be the true quotient: every relation has sides of equal
-            length, or the monoid is finite and was enumerated completely.
+    They are `stable` if every relation was traced from every node and the last layers of slack
+    changed nothing. They are `exact`, proved to be the true quotient, if every relation has sides
+    of equal length, or the monoid is finite and was enumerated completely.
     """
 
-    depths: Ids
-    successors: Ids
+    depths: Ids  # (n,), the length of the shortest word of each class
+    successors: Ids  # (n, k), the class of word + letter; -1 at full depth
     stable: bool
     exact: bool
 
@@ -64,13 +58,8 @@ def close(
 ) -> Closure:
     """Merge equivalent words of length up to `depth`.
 
-    Args:
-        letters: number of letters.
-        pairs: the relations.
-        depth: length of the longest words to return.
-        slack: number of layers to unroll beyond `depth`; by default enough to trace every
-            relation from every node, and then until two more layers change nothing.
-        max_nodes: largest number of nodes to return.
+    `slack` is the number of layers to unroll beyond `depth`; by default enough to trace every
+    relation from every node, and then until two more layers change nothing.
 
     Raises:
         GraphTooLargeError: the layers up to `depth` have more than `max_nodes` nodes.
@@ -86,10 +75,8 @@ def close(
         table.advance()
     table.check_size(depth, working_nodes, max_nodes)
     spare = max(SPARE, 8 * table.size)
-    if slack is not None:
-        last = depth + slack
-    else:
-        last = depth if homogeneous else depth + table.longest + MOST_SLACK
+    most_slack = 0 if homogeneous else table.longest + MOST_SLACK
+    last = depth + (most_slack if slack is None else slack)
     while table.horizon < last and not table.closed and table.next_size() <= spare:
         if slack is None and table.layers_without_merge(depth) >= PATIENCE:
             break
@@ -125,8 +112,7 @@ class _Table:
 
     def layer(self, depth: int) -> Ids:
         """Return the live nodes of a layer."""
-        ids = np.arange(self.starts[depth], self.starts[depth + 1], dtype=np.int32)
-        return self._live(ids)
+        return self._live(np.arange(*self.starts[depth : depth + 2], dtype=np.int32))
 
     def _live(self, ids: Ids) -> Ids:
         live: Ids = ids[self.parent[ids] == ids]
@@ -210,7 +196,7 @@ class _Table:
             differ = left != right
             if not differ.any():
                 break
-            lost, kept = _components(left[differ], right[differ])
+            lost, kept = _representatives(left[differ], right[differ])
             self.parent[lost] = kept
             least = min(least, int(np.searchsorted(self.starts, lost.min(), side="right")) - 1)
             expanded = self.successors[lost, 0] >= 0
@@ -251,12 +237,10 @@ class _Table:
         return depths, successors
 
 
-def _components(left: Ids, right: Ids) -> tuple[Ids, Ids]:
+def _representatives(left: Ids, right: Ids) -> tuple[Ids, Ids]:
     """Return the nodes that the pairs merge into others, and for each the node it becomes."""
     nodes, inverse = np.unique(np.concatenate([left, right]), return_inverse=True)
-    ones = np.ones(left.size, np.int8)
-    links = coo_array((ones, (inverse[: left.size], inverse[left.size :])), shape=(nodes.size,) * 2)
-    _, labels = connected_components(links, directed=False)
+    _, labels = components(inverse[: left.size], inverse[left.size :], nodes.size)
     _, first = np.unique(labels, return_index=True)
     kept = nodes[first[labels]]
     lost = nodes != kept

@@ -30,45 +30,27 @@ _FIRST = 0x100  # the character of the smallest letter
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits on completion.
+    """Limits on completion, the first two of them per order of letters.
 
-    Attributes:
-        rules: largest number of rules, per order of letters.
-        overlaps: largest number of relations processed, per order of letters.
-        seconds: time limit for all orders together. The other limits are reached long before, so
-            that the result does not depend on the machine.
-        orders: number of orders of letters to try.
+    The time limit is for all orders together. The other limits are reached long before, so that the
+    result does not depend on the machine.
     """
 
-    rules: int
-    overlaps: int
+    rules: int  # largest number of rules
+    overlaps: int  # largest number of relations processed
     seconds: float = 20.0
-    orders: int = 24
-
-
-def default_budget(pairs: int) -> Budget:
-    """Return a budget for a number of relations that suffices for most terminating systems.
-
-    The priors of the paper need at most 16 rules, a hexagonal lattice 24.
-    """
-    orders = 24 if pairs <= 40 else 2
-    return Budget(rules=40 + 4 * pairs, overlaps=300 + 60 * pairs, orders=orders)
+    orders: int = 24  # number of orders of letters to try
 
 
 @dataclass(frozen=True)
 class Rules:
-    """A reduced rewriting system.
+    """A reduced rewriting system: no left-hand side contains another.
 
-    Attributes:
-        order: the letters, smallest first.
-        pairs: the rules `(left, right)` with left larger than right; no left-hand side contains
-            another.
-        confluent: whether equivalent words always have the same normal form. Words with the same
-            normal form are equivalent in any case.
+    Words with the same normal form are equivalent. The converse holds if the system is confluent.
     """
 
-    order: Letters
-    pairs: tuple[Pair, ...]
+    order: Letters  # the letters, smallest first
+    pairs: tuple[Pair, ...]  # the rules (left, right) with left larger than right
     confluent: bool
 
     @cached_property
@@ -90,19 +72,17 @@ class Rules:
 def complete(letters: int, pairs: Iterable[Pair], budget: Budget | None = None) -> Rules:
     """Complete a presentation, trying several orders of the letters.
 
-    Args:
-        letters: number of letters.
-        pairs: the relations.
-        budget: limits; `default_budget` by default.
-
-    Returns:
-        The first confluent system found, or else the unfinished system of the natural order.
+    Returns the first confluent system, or else the unfinished system of the natural order. The
+    default budget suffices for most terminating systems: the priors of the paper need at most 16
+    rules, a hexagonal lattice 24.
 
     >>> complete(2, [((0, 1), ()), ((1, 0), ())]).pairs
     (((0, 1), ()), ((1, 0), ()))
     """
     relations = list(pairs)
-    budget = budget or default_budget(len(relations))
+    if budget is None:
+        n = len(relations)
+        budget = Budget(40 + 4 * n, 300 + 60 * n, orders=24 if n <= 40 else 2)
     unfinished: list[Rules] = []
     deadline = time.monotonic() + budget.seconds
     for order in itertools.islice(_orders(letters), budget.orders):
@@ -145,11 +125,9 @@ def _complete(order: Letters, pairs: list[Pair], budget: Budget, deadline: float
         if u != v:
             for left, right in system.add(u, v):
                 heapq.heappush(heap, (len(left) + len(right), left, right))
-    decoded = [
-        (system.decode(left), system.decode(system.reduce(right)))
-        for left, right in system.rules.items()
-    ]
-    return Rules(order, tuple(sorted(decoded, key=lambda pair: (len(pair[0]), pair))), not heap)
+    sides = ((left, system.reduce(right)) for left, right in system.rules.items())
+    rules = [(system.decode(left), system.decode(right)) for left, right in sides]
+    return Rules(order, tuple(sorted(rules, key=lambda pair: (len(pair[0]), pair))), not heap)
 
 
 class _System:

@@ -13,14 +13,9 @@ MOST_NODES = 1_000_000  # limits the memory that comparing two words may take
 
 
 class Presentation(NamedTuple):
-    """A monoid given by generators and relations.
+    """A monoid given by generators and relations."""
 
-    Attributes:
-        letters: number of letters; they are 0, 1, ...
-        pairs: pairs of equal words.
-    """
-
-    letters: int
+    letters: int  # number of letters, which are 0, 1, ...
     pairs: tuple[Pair, ...]
 
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from easee._utils.arrays import Floats, sum_at
+from easee._utils.arrays import Floats, Mask, sum_at
 from easee.flow.deterministic.max_entropy_flow import max_entropy_flow
 from easee.flow.deterministic.max_entropy_paths import max_entropy_paths
-from easee.flow.deterministic.potentials import Potentials, solve_potentials
-from easee.flow.network import Mask, Network
+from easee.flow.deterministic.potentials import solve_potentials
+from easee.flow.network import Network
 from easee.flow.objective import NodeEntropy
 
 VIOLATION = 1e-11  # an edge that improves on the potentials by more becomes tight
@@ -25,15 +25,11 @@ VIOLATION = 1e-11  # an edge that improves on the potentials by more becomes tig
 def exact_shares(objective: NodeEntropy, tight: Mask, guess: Floats, rounds: int) -> Floats | None:
     """Return the share of its tail's mass that each edge carries at the optimum, or None.
 
-    A wrong guess may lead to infinite potentials, and so to shares that are not finite.
-
-    Args:
-        objective: the objective.
-        tight: bool (m,), the edges that probably carry flow.
-        guess: float (n,), approximately the optimal visits.
-        rounds: number of times that the tight edges may be corrected.
+    The `tight` edges (m,) probably carry flow, and may be corrected in several rounds. The `guess`
+    (n,) is approximately the optimal visits. If `tight` is wrong, potentials may be infinite, and
+    shares not finite.
     """
-    net, all_count = objective.network, objective.all_count
+    net = objective.network
     tight = tight.copy()
     for _ in range(rounds):
         visited = _visited(objective, tight)
@@ -41,20 +37,21 @@ def exact_shares(objective: NodeEntropy, tight: Mask, guess: Floats, rounds: int
         potentials = solve_potentials(objective, tight, guess)
         if potentials is None:
             return None
-        gain = _gain(objective, potentials, visited)
+        visits, value = potentials
+        gain = _gain(objective, visits, value, visited)
         better = ~tight & (gain > VIOLATION) & visited[net.tails]
         if better.any():
             tight |= better
-        elif not all_count:
-            return max_entropy_paths(objective, tight, potentials.visits).shares
-        elif not _plausible(net, tight, potentials.visits):
+        elif not objective.all_count:
+            return max_entropy_paths(objective, tight, visits).shares
+        elif not _plausible(net, tight, visits):
             return None
         else:
-            result = max_entropy_flow(net, tight, potentials.visits)
+            result = max_entropy_flow(net, tight, visits)
             if result.shares is not None or not result.vanished.any():
                 return result.shares
             tight &= ~result.vanished
-        guess = np.where(objective.counts, potentials.visits, guess)
+        guess = np.where(objective.counts, visits, guess)
     return None
 
 
@@ -75,16 +72,16 @@ def _visited(objective: NodeEntropy, tight: Mask) -> Mask:
     visited[0] = True
     if not visited.all():
         for stage in net.stages:
-            used = tight[stage.edges] & visited[net.tails[stage.edges]]
+            used = tight[stage.edges] & visited[stage.tails]
             visited[stage.targets][stage.heads[used]] = True
     return visited
 
 
-def _gain(objective: NodeEntropy, potentials: Potentials, visited: Mask) -> Floats:
+def _gain(objective: NodeEntropy, visits: Floats, value: Floats, visited: Mask) -> Floats:
     """Return how much each edge improves on its tail's potential, (m,); none at the optimum."""
     net = objective.network
-    value = np.where(visited, potentials.value, 0.0)
-    reward = objective.gradient(np.where(objective.counts, potentials.visits, 1.0))
+    value = np.where(visited, value, 0.0)
+    reward = objective.gradient(np.where(objective.counts, visits, 1.0))
     if not visited.all():  # the value of a node that is never visited is that of its best path
         for stage in reversed(net.stages):
             worth = (reward[stage.targets] + value[stage.targets])[stage.heads]

@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
-from easee._utils.arrays import Floats, sum_at
+from easee._utils.arrays import Floats, Ids, Mask, sum_at
 from easee.flow.interior_point import Iterate, NewtonStep, System, central_path
 from easee.flow.linalg.laplacian import StarMesh
-from easee.flow.network import Mask, best_values
+from easee.flow.network import best_values
 from easee.flow.objective import NodeEntropy
 
 
@@ -31,14 +30,13 @@ def _slack_scale(objective: NodeEntropy) -> Floats:
     """Return the scale of the slack of each edge, (m,): the share of weight ahead of its tail.
 
     With it, layers of little weight count as much as others in the barrier. If only some nodes of a
-    layer count, the weight says nothing about the slack, and the scale is 1.
+    layer count, the slack does not depend on the weight, and the scale is 1.
     """
     net = objective.network
     if not objective.all_count:
         return np.ones(len(net.tails))
     ahead = best_values(net, objective.omega)
-    scale: Floats = (ahead / ahead[0])[net.tails]
-    return scale
+    return (ahead / float(ahead[0]))[net.tails]
 
 
 def tight_edges(objective: NodeEntropy, previous: Iterate, point: Iterate) -> Mask:
@@ -48,8 +46,7 @@ def tight_edges(objective: NodeEntropy, previous: Iterate, point: Iterate) -> Ma
     the other way round. Their rates show which long before their sizes do (Tapia indicators).
     """
     net = objective.network
-    flow_rate = point.flow / previous.flow
-    slack_rate = point.slack / previous.slack
+    flow_rate, slack_rate = point.flow / previous.flow, point.slack / previous.slack
     certainty = flow_rate / (flow_rate + slack_rate)
     tight: Mask = certainty > 0.5
     tight |= certainty >= _largest(net.tails, certainty, net.n_nodes)[net.tails]
@@ -61,11 +58,11 @@ def tight_edges(objective: NodeEntropy, previous: Iterate, point: Iterate) -> Ma
         surest = _largest(stage.heads, sure, stage.n_targets)
         needed = visited[stage.targets][stage.heads] & (sure >= surest[stage.heads])
         tight[stage.edges] |= needed
-        visited[net.tails[stage.edges][needed]] = True
+        visited[stage.tails[needed]] = True
     return tight
 
 
-def _largest(index: NDArray[np.int32], values: Floats, size: int) -> Floats:
+def _largest(index: Ids, values: Floats, size: int) -> Floats:
     """Return the largest value of each index, float (size,); 0 for an index without values."""
     largest = np.zeros(size)
     np.maximum.at(largest, index, values)
@@ -97,7 +94,7 @@ class _Layout:
 class _NodeSystem(System):
     def __init__(self, objective: NodeEntropy, point: Iterate, layout: _Layout) -> None:
         super().__init__(objective, point)
-        self.net, self.layout = objective.network, layout
+        self.layout = layout
         counting = layout.counting
         node_conductance = point.visits[counting] / objective.omega[counting]
         self.node_push = node_conductance * self.node_residual[counting]

@@ -8,17 +8,14 @@ at once: a few alternating scalings (Sinkhorn), then Newton's method on a, with 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
-from easee._utils.arrays import Floats, dot, run_starts, sum_at
+from easee._utils.arrays import Floats, Mask, components, dot, run_starts, sum_at
 from easee.flow.linalg.laplacian import SingularError, StarMesh
-from easee.flow.network import Mask, Network
+from easee.flow.network import Network
 from easee.flow.newton import ConvexScaling, Point, ScalingResult, scaled_shares
 
 SINKHORN_STEPS = 6
@@ -30,15 +27,11 @@ def max_entropy_flow(net: Network, tight: Mask, visits: Floats) -> ScalingResult
     return scaled_shares(net, tight, lambda edges: _VisitScaling(net, edges, visits))
 
 
-@dataclass(frozen=True, eq=False)
-class _VisitPoint(Point):
-    """Parameters a of the tails, with the outflow (tails,) of their flow."""
+class _VisitScaling(ConvexScaling):
+    """A flow F = copies * exp(a(tail)), scaled at each head to the head's visits.
 
-    outflow: Floats
-
-
-class _VisitScaling(ConvexScaling[_VisitPoint]):
-    """A flow F = copies * exp(a(tail)), scaled at each head to the head's visits."""
+    The parameters are a, and the constraints prescribe the outflow of the tails.
+    """
 
     def __init__(self, net: Network, edges: NDArray[np.intp], visits: Floats) -> None:
         self.edges = edges[np.argsort(net.heads[edges], kind="stable")]
@@ -51,18 +44,18 @@ class _VisitScaling(ConvexScaling[_VisitPoint]):
         self.copies = net.copies[self.edges]
         self.point = self.at(np.log(self.demand))
         for _ in range(SINKHORN_STEPS):
-            ratio = self.demand / np.maximum(self.point.outflow, 1e-300)
+            ratio = self.demand / np.maximum(self.point.attained, 1e-300)
             self.point = self.at(self.point.parameters + np.log(ratio))
 
-    def at(self, a: Floats) -> _VisitPoint:
-        exponent = a[self.tails]
+    def at(self, parameters: Floats) -> Point:
+        exponent = parameters[self.tails]
         # Subtract the largest exponent of each head, so that exp cannot overflow.
         top = np.maximum.reduceat(exponent, self.starts)
         weight = self.copies * np.exp(exponent - top[self.head])
         total = np.add.reduceat(weight, self.starts)
         flow = weight * (self.supply / total)[self.head]
-        cost = dot(self.supply, np.log(total) + top) - dot(self.demand, a)
-        return _VisitPoint(a, flow, cost, sum_at(self.tails, flow, len(self.demand)))
+        cost = dot(self.supply, np.log(total) + top) - dot(self.demand, parameters)
+        return Point(parameters, flow, cost, sum_at(self.tails, flow, len(self.demand)))
 
     @property
     def flow(self) -> Floats:
@@ -70,11 +63,11 @@ class _VisitScaling(ConvexScaling[_VisitPoint]):
 
     def error(self) -> float:
         """Return the largest relative error of the outflow of a node."""
-        return float(np.abs(self.point.outflow / self.demand - 1.0).max())
+        return float(np.abs(self.point.attained / self.demand - 1.0).max())
 
     def improve(self) -> bool:
         """Take a damped Newton step that lowers the cost; return whether there was one."""
-        gradient = self.point.outflow - self.demand
+        gradient = self.point.attained - self.demand
         try:
             step = -self._solve(gradient)
         except SingularError:
@@ -82,46 +75,32 @@ class _VisitScaling(ConvexScaling[_VisitPoint]):
         slope = dot(gradient, step)
         if not np.isfinite(slope):
             return False
-        length = min(1.0, MAX_CHANGE / max(1e-9, self._log_change(step)))
-        return self.descend(step, slope, length)
-
-    def _log_change(self, step: Floats) -> float:
-        """Return the largest change of a log-flow: how far the steps of a head's tails differ."""
         change = step[self.tails]
         mean = np.add.reduceat(self.flow * change, self.starts) / self.supply
-        return float(np.abs(change - mean[self.head]).max())
+        log_change = float(np.abs(change - mean[self.head]).max())
+        return self.descend(step, slope, min(1.0, MAX_CHANGE / max(1e-9, log_change)))
 
     @cached_property
-    def _positions(self) -> NDArray[np.int64]:
-        """Row of each tail and head in the linear system; the largest one is the ground.
+    def _network(self) -> tuple[StarMesh, NDArray[np.int64]]:
+        """The network of tails and heads, with the edges as conductors, and the row of each tail.
 
         Adding a constant to a in a connected component changes nothing, so one tail of each is
         grounded. It absorbs the rounding errors, so it is the one with the largest mass.
         """
         n, m = len(self.demand), len(self.starts)
-        links = coo_array(
-            (np.ones(len(self.edges), np.int8), (self.tails, n + self.head)), shape=(n + m, n + m)
-        )
-        _, labels = connected_components(links, directed=False)
+        _, labels = components(self.tails, n + self.head, n + m)
         largest_first = np.argsort(-self.demand, kind="stable")
         _, first = np.unique(labels[largest_first], return_index=True)
         grounded = np.zeros(n + m, bool)
         grounded[largest_first[first]] = True
-        return np.where(grounded, n + m - first.size, np.cumsum(~grounded) - 1)
-
-    @cached_property
-    def _network(self) -> StarMesh:
-        """The network of tails and heads, with the edges as conductors."""
-        n, positions = len(self.demand), self._positions
-        size = int(positions.max())
-        is_head = np.arange(size) >= np.count_nonzero(positions[:n] < size)
-        return StarMesh(size, positions[self.tails], positions[n + self.head], is_head)
+        size = n + m - first.size
+        rows = np.where(grounded, size, np.cumsum(~grounded) - 1)
+        is_head = np.arange(size) >= n - first.size
+        return StarMesh(size, rows[self.tails], rows[n + self.head], is_head), rows[:n]
 
     def _solve(self, right: Floats) -> Floats:
         """Return the change of a that changes the outflow of the tails by `right`."""
-        size, rows = self._network.size, self._positions[: len(self.demand)]
-        currents = np.zeros(size + 1)
+        network, rows = self._network
+        currents = np.zeros(network.size + 1)
         currents[rows] = right
-        potentials = self._network.factorise(self.flow)(currents[:size])
-        change: Floats = np.append(potentials, 0.0)[rows]
-        return change
+        return np.append(network.factorise(self.flow)(currents[:-1]), 0.0)[rows]

@@ -9,21 +9,20 @@ layer has weight), then Newton's method on all a and b at once.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array
-from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
-from easee._utils.arrays import Floats, run_starts, sum_at
-from easee.flow.network import Mask, Network
+from easee._utils.arrays import Floats, Ids, Mask, components, run_starts, sum_at
+from easee.flow.network import Network
 from easee.flow.newton import PRECISION, ScalingResult, scaled_shares
 from easee.flow.objective import NodeEntropy
 
 SWEEPS = 12
 MAX_CHANGE = 2.0  # largest change of the logarithm of a flow in a step
+
+_NodeSums = tuple[Ids, Floats]  # some nodes, and a value for each
 
 
 def max_entropy_paths(objective: NodeEntropy, tight: Mask, visits: Floats) -> ScalingResult:
@@ -42,19 +41,13 @@ class _PathScaling:
     """A flow F = copies * exp(a(tail) + b(head)) with given visits at the `fixed` nodes (n,)."""
 
     def __init__(self, net: Network, edges: NDArray[np.intp], fixed: Mask, visits: Floats) -> None:
-        self.net = net
-        self.edges = edges
+        self.net, self.edges, self.fixed = net, edges, fixed
         self.tails, self.heads = net.tails[edges], net.heads[edges]
         self.log_copies = np.log(net.copies[edges])
-        self.fixed = fixed
-        self.inner = np.zeros(net.n_nodes, bool)
-        self.inner[self.tails] = True
-        self.reached = np.zeros(net.n_nodes, bool)
-        self.reached[self.heads] = True
+        self.inner = np.bincount(self.tails, minlength=net.n_nodes) > 0
+        self.reached = np.bincount(self.heads, minlength=net.n_nodes) > 0
         self.log_visits = np.log(np.where(fixed, visits, 1.0))
-        self.a = np.zeros(net.n_nodes)
-        self.b = np.zeros(net.n_nodes)
-        self.flow = net.copies[edges]
+        self.a, self.b = np.zeros(net.n_nodes), np.zeros(net.n_nodes)
         self.out_of = _by_layer(self.tails, net.layers)
         self.into = _by_layer(self.heads, net.layers)
         for _ in range(SWEEPS):
@@ -66,24 +59,23 @@ class _PathScaling:
         """Update every b from the ends up, then every a from the root down."""
         depth = len(self.net.layers) - 1
         for t in reversed(range(1, depth)):
-            nodes, ahead = self._log_sum(self.out_of[t], self.tails, self.b, self.heads)
-            free = ~self.fixed[nodes]
-            self.b[nodes[free]] = ahead[free]
-            nodes, behind = self._log_sum(self.into[t], self.heads, self.a, self.tails)
-            fixed = self.fixed[nodes]
-            self.b[nodes[fixed]] = (self.log_visits[nodes] - behind)[fixed]
+            ahead = self._log_sum(self.out_of[t], self.tails, self.b, self.heads)
+            behind = self._log_sum(self.into[t], self.heads, self.a, self.tails)
+            self._assign(self.b, free=ahead, fixed=behind)
         for t in range(depth):
-            nodes, behind = self._log_sum(self.into[t], self.heads, self.a, self.tails)
-            free = ~self.fixed[nodes]
-            self.a[nodes[free]] = behind[free]
-            nodes, ahead = self._log_sum(self.out_of[t], self.tails, self.b, self.heads)
-            fixed = self.fixed[nodes]
-            self.a[nodes[fixed]] = (self.log_visits[nodes] - ahead)[fixed]
+            behind = self._log_sum(self.into[t], self.heads, self.a, self.tails)
+            ahead = self._log_sum(self.out_of[t], self.tails, self.b, self.heads)
+            self._assign(self.a, free=behind, fixed=ahead)
         self.flow = np.exp(self.log_copies + self.a[self.tails] + self.b[self.heads])
 
-    def _log_sum(
-        self, edges: NDArray[np.intp], ends: NDArray[np.int32], x: Floats, others: NDArray[np.int32]
-    ) -> tuple[NDArray[np.int32], Floats]:
+    def _assign(self, x: Floats, free: _NodeSums, fixed: _NodeSums) -> None:
+        """Set x of free nodes to their sums, and of fixed nodes to their log-visits minus these."""
+        (nodes, sums), is_free = free, ~self.fixed[free[0]]
+        x[nodes[is_free]] = sums[is_free]
+        (nodes, sums), is_fixed = fixed, self.fixed[fixed[0]]
+        x[nodes[is_fixed]] = (self.log_visits[nodes] - sums)[is_fixed]
+
+    def _log_sum(self, edges: NDArray[np.intp], ends: Ids, x: Floats, others: Ids) -> _NodeSums:
         """Return the nodes at these ends of edges, and log of the sum of copies * exp(x(other))."""
         if not edges.size:
             return ends[:0], x[:0]
@@ -116,17 +108,11 @@ class _PathScaling:
         arriving = sum_at(self.heads, flow, n)
         through = np.exp(np.where(self.fixed, self.log_visits, self.a + self.b))
         free = np.where(self.fixed, 0.0, through)
-        nodes = np.arange(n)
         # Equations (and unknowns): the outflow of v (with a(v)), then the inflow of v (with b(v)).
-        blocks: list[tuple[NDArray[Any], NDArray[Any], Floats]] = [
-            (self.tails, self.heads + n, flow),
-            (self.heads + n, self.tails, flow),
-            (nodes, nodes, leaving - free),
-            (nodes + n, nodes + n, arriving - free),
-            (nodes, nodes + n, -free),
-            (nodes + n, nodes, -free),
-        ]
-        rows, columns, values = (np.concatenate(part) for part in zip(*blocks, strict=True))
+        a, b = np.arange(n), np.arange(n, 2 * n)
+        rows = np.concatenate([a, b, a, b, self.tails, self.heads + n])
+        columns = np.concatenate([a, b, b, a, self.heads + n, self.tails])
+        values = np.concatenate([leaving - free, arriving - free, -free, -free, flow, flow])
         matrix = coo_array((values, (rows, columns)), shape=(2 * n, 2 * n)).tocsr()
         right = np.concatenate([through - leaving, through - arriving])
         unknown = self._unknowns()
@@ -149,8 +135,7 @@ class _PathScaling:
         through = np.flatnonzero(~self.fixed & self.reached & self.inner)
         first = np.concatenate([self.tails, through])
         second = np.concatenate([self.heads + n, through + n])
-        links = coo_array((np.ones(first.size, np.int8), (first, second)), shape=(2 * n, 2 * n))
-        count, labels = connected_components(links, directed=False)
+        count, labels = components(first, second, 2 * n)
         anchored = np.zeros(count, bool)
         anchored[labels[n:][self.reached & ~has_b]] = True
         has_a = self.inner.copy()
@@ -163,7 +148,7 @@ class _PathScaling:
         return np.flatnonzero(np.concatenate([has_a, has_b]))
 
 
-def _by_layer(ends: NDArray[np.int32], layers: NDArray[np.int64]) -> list[NDArray[np.intp]]:
+def _by_layer(ends: Ids, layers: NDArray[np.int64]) -> list[NDArray[np.intp]]:
     """Return the edges of each layer, sorted by the node at this end."""
     order = np.argsort(ends, kind="stable")
     cuts = np.searchsorted(ends[order], layers)

@@ -12,17 +12,14 @@ Newton's method solves to machine precision in a few steps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
-from easee._utils.arrays import Floats, sum_at
+from easee._utils.arrays import Floats, Mask, components, sum_at
 from easee.flow.linalg.laplacian import Laplacian, SingularError
-from easee.flow.network import Mask, Network
+from easee.flow.network import Network
 from easee.flow.objective import NodeEntropy
 
 Ids = NDArray[np.int64]
@@ -34,14 +31,6 @@ LOG_VISITS = (-460.0, 100.0)
 NEGLIGIBLE = -50.0  # smaller log-visits do not limit the length of a step
 PRECISION = 1e-14  # of the mass in a group, relative to the mass that flows through it
 ACCEPTABLE = 1e-3  # largest error if rounding stops Newton's method; the duality gap decides later
-
-
-@dataclass(frozen=True, eq=False)
-class Potentials:
-    """The optimal visits (n,) for given tight edges, 0 where omega is 0, and U (n,)."""
-
-    visits: Floats
-    value: Floats
 
 
 def uniform_visits(net: Network) -> Floats:
@@ -62,11 +51,14 @@ def conserves_mass(objective: NodeEntropy, visits: Floats) -> bool:
     return groups.error(groups.divergence(mass) - groups.supply, mass) <= PRECISION
 
 
-def solve_potentials(objective: NodeEntropy, tight: Mask, guess: Floats) -> Potentials | None:
-    """Return the optimal visits if just the `tight` edges (m,) may carry flow, of any sign.
+def solve_potentials(
+    objective: NodeEntropy, tight: Mask, guess: Floats
+) -> tuple[Floats, Floats] | None:
+    """Return the optimal visits and U, if just the `tight` edges (m,) may carry flow, of any sign.
 
-    Every node that counts needs a tight edge into it and, if it is not an end, one out of it. The
-    `guess` (n,) of the visits must be positive there. Returns None if Newton's method fails.
+    The visits are 0 where omega is 0. Every node that counts needs a tight edge into it and, if it
+    is not an end, one out of it. The `guess` (n,) of the visits must be positive there. Returns
+    None if Newton's method fails.
     """
     n = objective.network.n_nodes
     groups = _Groups(objective, tight)
@@ -87,7 +79,7 @@ def solve_potentials(objective: NodeEntropy, tight: Mask, guess: Floats) -> Pote
     visits[0] = 1.0
     if objective.all_count:
         _balance_layers(objective.network, groups, visits)
-    return Potentials(visits, np.append(potential, 0.0)[groups.labels[n : 2 * n]])
+    return visits, np.append(potential, 0.0)[groups.labels[n : 2 * n]]
 
 
 def _conserve_in_groups(
@@ -109,10 +101,8 @@ def _conserve_in_groups(
         step = groups.solve(mass / omega, excess)
         change = groups.drop(step) / omega
         # exp is far from linear: no relevant visit may change by more than a factor e^2.
-        relevant = np.maximum(log_density, NEGLIGIBLE) - np.maximum(
-            log_density - change, NEGLIGIBLE
-        )
-        length = min(1.0, 2.0 / np.abs(relevant).max())
+        before, after = (np.maximum(x, NEGLIGIBLE) for x in (log_density, log_density - change))
+        length = min(1.0, 2.0 / np.abs(before - after).max())
         potential = potential + length * step
         log_density = log_density - length * change
     return potential, mass, error
@@ -131,26 +121,17 @@ def _balance_layers(net: Network, groups: _Groups, visits: Floats) -> None:
 class _Groups:
     """Groups of equal potentials: conservation of mass in every group and its linearisation.
 
-    The last group is the ground, the potential 0 of continuing from an end.
-
-    Attributes:
-        nodes: int, the nodes that count.
-        labels: int (2n + 1,), the group of L of every node, of U of every node, and the ground.
-        count: number of groups without the ground.
-        arrival, value: int, the groups of L and U of the nodes that count.
-        supply: float (count,), mass that enters each group from outside.
+    The last group is the ground, the potential 0 of continuing from an end; `count` is the number
+    of the others. The nodes that count are `nodes`, and their L and U are in the groups `arrival`
+    and `value`. The mass `supply` (count,) enters the groups from outside.
     """
 
     def __init__(self, objective: NodeEntropy, tight: Mask) -> None:
         n = objective.network.n_nodes
         self.nodes = np.flatnonzero(objective.counts)
         self.count, self.labels = _join(objective, tight)
-        self.arrival = self.labels[self.nodes]
-        self.value = self.labels[self.nodes + n]
-        self.supply = np.zeros(self.count)
-        root = self.labels[n]
-        if root < self.count:
-            self.supply[root] = 1.0
+        self.arrival, self.value = self.labels[self.nodes], self.labels[self.nodes + n]
+        self.supply = (np.arange(self.count) == self.labels[n]).astype(float)
 
     def drop(self, potential: Floats) -> Floats:
         """Return L(v) - U(v) of every node that counts."""
@@ -180,12 +161,9 @@ class _Groups:
 
     @cached_property
     def _laplacian(self) -> Laplacian:
-        ground = np.full(self._isolated.size, self.count)
-        return Laplacian(
-            self.count,
-            np.concatenate([self.arrival, self._isolated]),
-            np.concatenate([self.value, ground]),
-        )
+        first = np.concatenate([self.arrival, self._isolated])
+        second = np.append(self.value, np.full(self._isolated.size, self.count))
+        return Laplacian(self.count, first, second)
 
     def solve(self, conductance: Floats, right: Floats) -> Floats:
         """Solve the electrical network whose conductors are the nodes that count."""
@@ -196,9 +174,8 @@ class _Groups:
 def _join(objective: NodeEntropy, tight: Mask) -> tuple[int, Ids]:
     """Join U(tail) and L(head) of tight edges, and U(v) and L(v) where v does not count.
 
-    Returns:
-        The number of groups without the ground, which is the last one; and the group of every
-        item: L(v) is item v, U(v) is item n + v, the ground is item 2n.
+    Returns the number of groups without the ground, which is the last one, and the group of every
+    item: L(v) is item v, U(v) is item n + v, the ground is item 2n.
     """
     net = objective.network
     n = net.n_nodes
@@ -206,8 +183,7 @@ def _join(objective: NodeEntropy, tight: Mask) -> tuple[int, Ids]:
     free = np.flatnonzero(~objective.counts)  # with the root, whose L is unused
     first = np.concatenate([net.tails[tight] + n, ends + n, free])
     second = np.concatenate([net.heads[tight], np.full(ends.size, 2 * n), free + n])
-    links = coo_array((np.ones(first.size, np.int8), (first, second)), shape=(2 * n + 1, 2 * n + 1))
-    count, labels = connected_components(links, directed=False)
+    count, labels = components(first, second, 2 * n + 1)
     ground, last = labels[2 * n], count - 1
     labels = np.where(labels == ground, last, np.where(labels == last, ground, labels))
     return last, labels.astype(np.int64)

@@ -24,15 +24,10 @@ Hashes = NDArray[np.uint64]
 
 @dataclass(frozen=True, eq=False)
 class Quotient:
-    """An objective on a smaller network, and the map back to the original one.
-
-    Attributes:
-        objective: the objective on a network with one node per class.
-        edge_class: int (m,), the edge of the small network of every original edge.
-    """
+    """An objective on a network with one node per class, and the map back to the original one."""
 
     objective: NodeEntropy
-    edge_class: NDArray[np.int64]
+    edge_class: NDArray[np.int64]  # (m,), the edge of the small network of every original edge
 
     def lift(self, shares: Floats) -> Floats:
         """Return the shares of the original edges, given those of the small network."""
@@ -52,13 +47,9 @@ def quotient(objective: NodeEntropy) -> Quotient:
     key = labels[net.tails] * count + labels[net.heads]
     edges, copies = np.unique(key[represents[net.tails]], return_counts=True)
     tails, heads = np.divmod(edges, count)
-    small = Network(
-        layers=layers,
-        tails=tails.astype(np.int32),
-        heads=heads.astype(np.int32),
-        copies=copies.astype(float),
-        sizes=np.bincount(labels, minlength=count).astype(float),
-    )
+    sizes = np.bincount(labels, minlength=count).astype(float)
+    ends = tails.astype(np.int32), heads.astype(np.int32)
+    small = Network(layers, *ends, copies.astype(float), sizes)
     reduced = replace(objective, network=small, omega=objective.omega[first])
     return Quotient(reduced, np.searchsorted(edges, key))
 
@@ -99,7 +90,7 @@ def _sweep_down(net: Network, colour: Hashes) -> Hashes:
     colour = colour.copy()
     for stage in net.stages:
         seen = np.zeros(stage.n_targets, np.uint64)
-        np.add.at(seen, stage.heads, colour[net.tails[stage.edges]])
+        np.add.at(seen, stage.heads, colour[stage.tails])
         # A different factor from that of the other direction keeps the two apart.
         colour[stage.targets] = _mix(colour[stage.targets] * _M2 + seen)
     return colour

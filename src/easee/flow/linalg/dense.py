@@ -84,7 +84,12 @@ def inverse_root(matrix: Floats) -> Floats:
     """
     size = len(matrix)
     if size <= SIDE:
-        return _small_inverse_root(matrix)
+        factor, failed = dpotrf(matrix, lower=1, clean=1)
+        if not failed:
+            factor, failed = dtrtri(factor, lower=1, overwrite_c=1)
+        if failed or not np.isfinite(factor).all():
+            raise SingularError("a block is not positive definite")
+        return np.asarray(factor)
     half = size // 2
     first = inverse_root(matrix[:half, :half])
     across = product(matrix[half:, :half], first.T)
@@ -92,14 +97,4 @@ def inverse_root(matrix: Floats) -> Floats:
     root = np.zeros((size, size))
     root[:half, :half], root[half:, half:] = first, second
     root[half:, :half] = -product(product(second, across), first)
-    return root
-
-
-def _small_inverse_root(matrix: Floats) -> Floats:
-    factor, failed = dpotrf(matrix, lower=1, clean=1)
-    if not failed:
-        factor, failed = dtrtri(factor, lower=1, overwrite_c=1)
-    if failed or not np.isfinite(factor).all():
-        raise SingularError("a block is not positive definite")
-    root: Floats = factor
     return root

@@ -2,8 +2,7 @@
 
 Its Newton steps are electrical networks: unknown potentials, conductances between them, and a
 ground. Such a matrix is symmetric, and positive definite if every node is connected to the ground.
-What depends on the network's shape alone (positions of entries, order of elimination) is computed
-once; each factorisation then only fills in the values.
+The positions of its entries and the order of elimination are computed once for each network.
 """
 
 from __future__ import annotations
@@ -54,8 +53,7 @@ class Laplacian:
         self.inside = np.flatnonzero((first < size) & (second < size) & (first != second))
         i, j = self.first[self.inside], self.second[self.inside]
         order = _narrow_order(size, i, j)
-        self.band = None if order is None else _Band(order, i, j)
-        self.pattern: _SparsePattern | None = None  # of later factorisations, without a band
+        self.pattern: _Band | _SparsePattern | None = None if order is None else _Band(order, i, j)
 
     def factorise(self, conductance: Floats) -> Solve:
         """Factorise for given conductances, float (m,), non-negative.
@@ -67,9 +65,10 @@ class Laplacian:
             SingularError: some node is not connected to the ground.
         """
         with timed("factor"):
-            off_diagonal, diagonal = -conductance[self.inside], self._diagonal(conductance)
-            if self.band is not None:
-                return self.band.factorise(off_diagonal, diagonal)
+            between = np.where(self.first != self.second, conductance, 0.0)
+            at_first = sum_at(self.first, between, self.size + 1)
+            diagonal = (at_first + sum_at(self.second, between, self.size + 1))[: self.size]
+            off_diagonal = -conductance[self.inside]
             if self.pattern is not None:
                 return self.pattern.factorise(off_diagonal, diagonal)
             # The first factorisation finds an order of minimum degree, which is kept.
@@ -79,11 +78,6 @@ class Laplacian:
             self.pattern = _SparsePattern(np.argsort(factor.perm_c).astype(np.int64), i, j)
             solve: Solve = factor.solve
             return solve
-
-    def _diagonal(self, conductance: Floats) -> Floats:
-        between = np.where(self.first != self.second, conductance, 0.0)
-        at_first = sum_at(self.first, between, self.size + 1)
-        return (at_first + sum_at(self.second, between, self.size + 1))[: self.size]
 
 
 def _narrow_order(size: int, i: Ids, j: Ids) -> Ids | None:
@@ -232,10 +226,7 @@ def _superlu(matrix: csc_array, ordering: str) -> Any:
     """Factorise a symmetric positive definite matrix, without pivoting."""
     try:
         return splu(
-            matrix,
-            permc_spec=ordering,
-            diag_pivot_thresh=0.0,
-            options={"SymmetricMode": True},
+            matrix, permc_spec=ordering, diag_pivot_thresh=0.0, options={"SymmetricMode": True}
         )
     except (RuntimeError, LinAlgError) as error:
         raise SingularError(str(error)) from error

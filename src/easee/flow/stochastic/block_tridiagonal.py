@@ -13,7 +13,7 @@ of iterative refinement restore them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -28,30 +28,20 @@ REFINEMENTS = 4
 PRECISION = 1e-14  # relative size of the last correction
 
 
-@dataclass(frozen=True, eq=False)
-class _Block:
-    """The factors of one layer.
+class _Block(NamedTuple):
+    """The factors of one layer."""
 
-    Attributes:
-        root: the inverse Cholesky factor of Z = H + R + 1/K.
-        mixing: root times C; C (n, tails) is the share of a node's conductance of each tail.
-        resistance: R of the layer before.
-    """
-
-    root: Floats
-    mixing: Floats
-    resistance: Floats
+    root: Floats  # the inverse Cholesky factor of Z = H + R + 1/K
+    mixing: Floats  # root times C; C (n, tails) is the share of a node's conductance of each tail
+    resistance: Floats  # R of the layer before
 
 
 class BlockTridiagonal:
-    """The linear system for given conductances and curvatures.
+    """The linear system for given conductances K (m,) and curvatures.
 
-    Args:
-        problem: its network must have ends only in the last layer.
-        conductance: float (m,), K.
-        scale: float (r,), positive, and
-        diagonal: float (n,): H is A' diag(scale) A + diag(diagonal). H + 1/K must be positive
-            semidefinite, with K summed over the edges into each node.
+    H is A' diag(scale) A + diag(diagonal), with a positive `scale` (r,) and a `diagonal` (n,) such
+    that H + 1/K is positive semidefinite, with K summed over the edges into each node. The network
+    of the problem must have ends only in the last layer.
 
     Raises:
         SingularError: a block is not positive definite to working precision.
@@ -77,7 +67,7 @@ class BlockTridiagonal:
     def _block(self, stage: Stage, matrix: Floats) -> _Block:
         before, first = int(stage.sources[0]), stage.targets.start
         shape = (stage.n_targets, first - before)
-        ends = (stage.heads, self.net.tails[stage.edges] - before)
+        ends = (stage.heads, stage.tails - before)
         links = csr_array((self.conductance[stage.edges], ends), shape=shape)
         shares = csr_array(links.multiply(self.node_resistance[stage.targets, None]))
         root = inverse_root(matrix)
@@ -90,10 +80,7 @@ class BlockTridiagonal:
         return _Block(root, mixing, gram(inverse_root(admittance)))
 
     def solve(self, pushed: Floats, leak: Floats, residual: Floats) -> NewtonStep:
-        """Return the step for c = `pushed` (m,), `leak` (n,) and r = `residual` (n,).
-
-        Its change of the slack is dU(tail) - dL(head).
-        """
+        """Return the step for c = `pushed` (m,), `leak` (n,) and r = `residual` (n,)."""
         net = self.net
         step = self._solve(pushed, leak, residual)
         for _ in range(REFINEMENTS):
@@ -103,12 +90,7 @@ class BlockTridiagonal:
             error = residual - step.arrival + step.value - self._curvature_times(into)
             error[0] = 0.0
             correction = self._solve(np.zeros(len(pushed)), leak_error, error)
-            step = NewtonStep(
-                step.flow + correction.flow,
-                step.slack + correction.slack,
-                step.value + correction.value,
-                step.arrival + correction.arrival,
-            )
+            step = NewtonStep(*map(np.add, step, correction))
             if np.abs(correction.flow).max() <= PRECISION * np.abs(step.flow).max():
                 break
         return step
@@ -116,8 +98,7 @@ class BlockTridiagonal:
     def _curvature_times(self, change: Floats) -> Floats:
         """Return H times a change of the visits."""
         states = self.scale * self.problem.mixture(change)
-        product: Floats = self.problem.transposed @ states + self.diagonal * change
-        return product
+        return np.asarray(self.problem.transposed @ states + self.diagonal * change)
 
     def _solve(self, pushed: Floats, leak: Floats, residual: Floats) -> NewtonStep:
         net, n = self.net, self.net.n_nodes

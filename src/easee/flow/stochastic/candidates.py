@@ -1,10 +1,9 @@
 """Candidates for the optimum of the stochastic problem, the best ones first.
 
 The interior-point method finds q to nearly all digits and shows which edges are used. The first
-candidate is the flow of largest path entropy with that q over these edges. Edges that carry nothing
-at the optimum but would cost nothing (a certain outcome next to a coin flip may be such a case)
-leave q with half the digits; then the method is repeated on the used edges. Where Newton's method
-fails, the flow of the interior-point method is a candidate. The caller chooses by the duality gap.
+candidate is the flow of largest path entropy with that q over these edges. Unused edges that would
+cost nothing leave q with half the digits; then the method is repeated on the used edges. The flows
+of the interior-point method are candidates too. The caller chooses by the duality gap.
 """
 
 from __future__ import annotations
@@ -13,18 +12,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from easee._utils.arrays import Floats, sum_at
+from easee._utils.arrays import Floats, Mask
 from easee.flow.interior_point import Iterate
-from easee.flow.network import Mask, push
+from easee.flow.network import push, shares_of
 from easee.flow.stochastic.interior_point import LEAST_MU, state_central_path
 from easee.flow.stochastic.max_entropy_flow import max_entropy_mixture
 from easee.flow.stochastic.time_expanded import TimeExpanded
 
 ROUNDS = 3  # of restricting the problem to the used edges
 COMPARED_MU = 1e-9  # the flow at about this mu is compared with the last one
-FAR_LARGER = (
-    1e5  # flow over scaled slack of a used edge; if both go to zero it is a hundred times less
-)
+FAR_LARGER = 1e5  # ratio of flow and scaled slack of a used edge; 100 times less if both go to 0
 PROGRESS = 0.5  # largest ratio of successive gaps that counts as progress
 PATIENCE = 6  # iterations without progress
 
@@ -41,7 +38,7 @@ def candidates(problem: TimeExpanded) -> Iterator[Floats]:
             yield from _max_entropy(part, _conserving(part, flow[part.parent_edges]))
     for part, flow in reversed(solved):
         yield from _max_entropy(part, flow)
-        yield part.lift(_shares(part, flow))
+        yield part.lift(shares_of(part.network, flow))
 
 
 def _interior_solution(problem: TimeExpanded) -> tuple[Floats, Mask]:
@@ -50,7 +47,7 @@ def _interior_solution(problem: TimeExpanded) -> tuple[Floats, Mask]:
     best_flow: Floats | None = None
     for point in state_central_path(problem):
         flow = _conserving(problem, point.flow)
-        gap = problem.gap(push(problem.network, _shares(problem, flow)))
+        gap = problem.gap(push(problem.network, shares_of(problem.network, flow)))
         without_progress = 0 if gap < PROGRESS * smallest else without_progress + 1
         if best_flow is None or gap < smallest:
             best_flow, smallest, best_point = flow, gap, point
@@ -81,14 +78,7 @@ def _max_entropy(problem: TimeExpanded, flow: Floats) -> Iterator[Floats]:
         yield problem.lift(shares)
 
 
-def _shares(problem: TimeExpanded, flow: Floats) -> Floats:
-    net = problem.network
-    shares: Floats = flow / sum_at(net.tails, flow, net.n_nodes)[net.tails]
-    return shares
-
-
 def _conserving(problem: TimeExpanded, flow: Floats) -> Floats:
     """Return the flow with the same shares that conserves mass to the last digit."""
-    shares = _shares(problem, flow)
-    conserved: Floats = shares * push(problem.network, shares)[problem.network.tails]
-    return conserved
+    shares = shares_of(problem.network, flow)
+    return shares * push(problem.network, shares)[problem.network.tails]

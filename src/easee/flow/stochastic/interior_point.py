@@ -37,10 +37,8 @@ class _StateSystem(System):
         super().__init__(problem, point)
         self.problem = problem
         self.q = problem.mixture(point.visits)
-        diagonal = np.zeros(problem.network.n_nodes)
-        self.system = BlockTridiagonal(
-            problem, self.conductance, problem.weights / self.q, diagonal
-        )
+        scale, diagonal = problem.weights / self.q, np.zeros(self.net.n_nodes)
+        self.system = BlockTridiagonal(problem, self.conductance, scale, diagonal)
 
     def solve(self, pushed: Floats) -> NewtonStep:
         return self.system.solve(pushed, self.leak, self.node_residual)
@@ -50,6 +48,5 @@ class _StateSystem(System):
 
         Below the optimum log q is so steep that Newton's method would recover slowly.
         """
-        net = self.problem.network
-        change = self.problem.mixture(sum_at(net.heads, step.flow, net.n_nodes))
+        change = self.problem.mixture(sum_at(self.net.heads, step.flow, self.net.n_nodes))
         return min(1.0, LARGEST_FALL / max(LARGEST_FALL, float(np.max(-change / self.q))))

@@ -12,14 +12,11 @@ The duality gap depends on q alone, so the choice of the flow does not change it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from easee._utils.arrays import Floats, dot, sum_at
-from easee.flow.interior_point import NewtonStep
 from easee.flow.linalg.laplacian import SingularError
-from easee.flow.network import inflow, push
+from easee.flow.network import inflow, push, shares_of
 from easee.flow.newton import ACCEPTABLE, ConvexScaling, Point, newton_errors
 from easee.flow.stochastic.block_tridiagonal import BlockTridiagonal
 from easee.flow.stochastic.time_expanded import TimeExpanded
@@ -36,37 +33,29 @@ def max_entropy_mixture(problem: TimeExpanded, flow: Floats) -> Floats | None:
 
     None if Newton's method fails.
     """
-    final_error, shares = np.inf, flow
     try:
         with np.errstate(all="raise", under="ignore"):
             scaling = _StateScaling(problem, flow)
             for error in newton_errors(scaling, MAX_STEPS):
-                final_error, shares = error, scaling.point.shares
+                final_error, flow = error, scaling.point.flow
+            return shares_of(problem.network, flow) if final_error <= ACCEPTABLE else None
     except (SingularError, FloatingPointError):
         return None
-    return shares if final_error <= ACCEPTABLE else None
 
 
-@dataclass(frozen=True, eq=False)
-class _StatePoint(Point):
-    """Parameters lambda, with the flow's shares (m,) and visits (n,), and the missing q (r,)."""
+class _StateScaling(ConvexScaling):
+    """A flow with the parameters lambda, whose constraints prescribe q (r,)."""
 
-    shares: Floats
-    visits: Floats
-    missing: Floats
-
-
-class _StateScaling(ConvexScaling[_StatePoint]):
     def __init__(self, problem: TimeExpanded, flow: Floats) -> None:
         self.problem, self.net = problem, problem.network
         visits = inflow(self.net, flow)
         self.wanted = problem.mixture(visits)
         # The parameters that fit the flow best, by least squares.
         pushed = -flow * np.log(flow / visits[self.net.tails])
-        parameters, _ = self._newton_step(flow, visits, pushed, np.zeros(len(self.wanted)))
+        parameters, _ = self._newton_step(flow, pushed, np.zeros(len(self.wanted)))
         self.point = self.at(parameters)
 
-    def at(self, parameters: Floats) -> _StatePoint:
+    def at(self, parameters: Floats) -> Point:
         net = self.net
         reward: Floats = self.problem.transposed @ parameters
         value = np.zeros(net.n_nodes)
@@ -74,43 +63,34 @@ class _StateScaling(ConvexScaling[_StatePoint]):
         for stage in reversed(net.stages):
             arrival = (reward[stage.targets] + value[stage.targets])[stage.heads]
             value[stage.sources] = np.logaddexp.reduceat(arrival, stage.starts)
-            shares[stage.edges] = np.exp(arrival - value[net.tails[stage.edges]])
+            shares[stage.edges] = np.exp(arrival - value[stage.tails])
         visits = push(net, shares)
-        return _StatePoint(
-            parameters=parameters,
-            flow=shares * visits[net.tails],
-            cost=float(value[0]) - dot(parameters, self.wanted),
-            shares=shares,
-            visits=visits,
-            missing=self.wanted - self.problem.mixture(visits),
-        )
+        cost = float(value[0]) - dot(parameters, self.wanted)
+        return Point(parameters, shares * visits[net.tails], cost, self.problem.mixture(visits))
 
     def error(self) -> float:
         """Return the largest relative error of q, averaged over the outcomes of a node."""
-        relative = np.abs(self.point.missing) / self.wanted
+        relative = np.abs(self.wanted - self.point.attained) / self.wanted
         return float((self.problem.transposed @ relative).max())
 
     def improve(self) -> bool:
         """Take a damped Newton step that lowers the cost; return whether there was one."""
-        net, point = self.net, self.point
-        unpushed = np.zeros(len(point.flow))
-        step, change = self._newton_step(point.flow, point.visits, unpushed, point.missing)
-        tail_change = (sum_at(net.heads, change.flow, net.n_nodes) / point.visits)[net.tails]
-        log_change = float(np.abs(change.flow / point.flow - tail_change).max())
+        net, flow, missing = self.net, self.point.flow, self.wanted - self.point.attained
+        step, flow_change = self._newton_step(flow, np.zeros(len(flow)), missing)
+        tail_change = sum_at(net.heads, flow_change, net.n_nodes) / inflow(net, flow)
+        log_change = float(np.abs(flow_change / flow - tail_change[net.tails]).max())
         length = min(1.0, MAX_CHANGE / max(1e-9, log_change))
-        return self.descend(step, -dot(point.missing, step), length)
+        return self.descend(step, -dot(missing, step), length)
 
-    def _newton_step(
-        self, flow: Floats, visits: Floats, pushed: Floats, missing: Floats
-    ) -> tuple[Floats, NewtonStep]:
+    def _newton_step(self, flow: Floats, pushed: Floats, missing: Floats) -> tuple[Floats, Floats]:
         """Return the step of lambda and the change of the flow that it causes."""
         problem, net = self.problem, self.net
         scale = 1.0 / (REGULARISATION * self.wanted)
         # The entropy of a node's choice is that of its edges minus its own.
-        diagonal = -1.0 / visits
+        diagonal = -1.0 / inflow(net, flow)
         diagonal[net.layers[-2] :] = 0.0
         system = BlockTridiagonal(problem, flow, scale, diagonal)
         residual = problem.transposed @ (scale * missing)
-        change = system.solve(pushed, np.zeros(net.n_nodes), residual)
-        moved = problem.mixture(sum_at(net.heads, change.flow, net.n_nodes))
+        change = system.solve(pushed, np.zeros(net.n_nodes), residual).flow
+        moved = problem.mixture(sum_at(net.heads, change, net.n_nodes))
         return scale * (missing - moved), change

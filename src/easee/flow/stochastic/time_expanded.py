@@ -1,8 +1,7 @@
-"""The stochastic objective on a time-expanded network, with a copy of each dead end per step.
+"""The stochastic objective on a time-expanded network.
 
-With a copy of every dead end for each step that mass waits there, a layer of the network contains
-all nodes that can hold mass at one step, and the state distribution of that step depends on that
-layer alone.
+It has a copy of every dead end for each step that mass waits there, so that a layer contains all
+nodes that can hold mass at one step, and determines the state distribution of that step.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from easee._utils.arrays import Floats
+from easee._utils.arrays import Floats, Mask
 from easee._utils.memory import free_memory
 from easee.errors import GraphTooLargeError
 from easee.flow.linalg.dense import gram
-from easee.flow.network import Mask, Network
+from easee.flow.network import Network
 from easee.flow.objective import StateEntropy, holders
 from easee.graph import LocalGraph
 
@@ -31,19 +30,12 @@ NEARLY_LARGEST = 0.999  # equal flows that a symmetry exchanges must stay togeth
 
 @dataclass(frozen=True, eq=False)
 class TimeExpanded(StateEntropy):
-    """The entropy of the states on a network whose layers are steps.
+    """The entropy of the states on a network whose layers are steps."""
 
-    Attributes:
-        edges: int (m,), the forward edge of the graph that each edge copies; -1 where mass waits.
-        n_forward: number of forward edges of the graph.
-        parent_edges: int (m,), edges of the problem that this one was restricted from.
-        row_bounds: int (l + 1,), layer t has the rows `row_bounds[t]` up to `row_bounds[t + 1]`.
-    """
-
-    edges: Ids
-    n_forward: int
-    parent_edges: Ids
-    row_bounds: Ids
+    edges: Ids  # (m,), the forward edge of the graph that each edge copies; -1 where mass waits
+    n_forward: int  # number of forward edges of the graph
+    parent_edges: Ids  # (m,), edges of the problem that this one was restricted from
+    row_bounds: Ids  # (l + 1,): layer t has the rows row_bounds[t] up to row_bounds[t + 1]
 
     @cached_property
     def _blocks(self) -> list[csr_array | Floats]:
@@ -87,11 +79,10 @@ class TimeExpanded(StateEntropy):
             return None
         nodes = _reached(net, used)
         position = np.concatenate([[0], np.cumsum(nodes)])
+        ends = position[net.tails[used]], position[net.heads[used]]
         return replace(
             self,
-            network=Network.simple(
-                position[net.layers], position[net.tails[used]], position[net.heads[used]]
-            ),
+            network=Network.simple(position[net.layers], *ends),
             edges=self.edges[used],
             parent_edges=np.flatnonzero(used),
             matrix=csr_array(self.matrix[:, nodes]),
@@ -118,12 +109,11 @@ def time_expand(graph: LocalGraph, objective: StateEntropy) -> TimeExpanded:
     order = np.argsort(tails, kind="stable")
     entries = objective.matrix.tocoo()
     columns = np.searchsorted(key, objective.steps[entries.row] * n + entries.col)
+    shape = (len(objective.steps), key.size)
     return TimeExpanded(
         network=Network.simple(layers, tails[order], heads[order]),
         bound=objective.bound,
-        matrix=csr_array(
-            (entries.data, (entries.row, columns)), shape=(len(objective.steps), key.size)
-        ),
+        matrix=csr_array((entries.data, (entries.row, columns)), shape=shape),
         weights=objective.weights,
         steps=objective.steps,
         edges=edges[order],
@@ -146,16 +136,14 @@ def _check_memory(widths: Ids) -> None:
 def _connected(net: Network, used: Mask) -> Mask:
     """Return the used edges that are on a path of used edges from the root to the last layer."""
     used = used.copy()
-    alive = np.zeros(net.n_nodes, bool)
-    alive[net.layers[-2] :] = True
+    alive = np.arange(net.n_nodes) >= net.layers[-2]
     for stage in reversed(net.stages):
-        used[stage.edges] &= alive[net.heads[stage.edges]]
-        alive[net.tails[stage.edges][used[stage.edges]]] = True
-    reached = np.zeros(net.n_nodes, bool)
-    reached[0] = True
+        used[stage.edges] &= alive[stage.targets][stage.heads]
+        alive[stage.tails[used[stage.edges]]] = True
+    reached = np.arange(net.n_nodes) == 0
     for stage in net.stages:
-        used[stage.edges] &= reached[net.tails[stage.edges]]
-        reached[net.heads[stage.edges][used[stage.edges]]] = True
+        used[stage.edges] &= reached[stage.tails]
+        reached[stage.targets][stage.heads[used[stage.edges]]] = True
     return used
 
 

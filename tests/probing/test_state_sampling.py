@@ -53,7 +53,9 @@ def test_equal_seeds_sample_equal_states():
 
 def test_states_can_be_restored():
     probe = make_probe(RotationGrid(9))
-    for state in sample_states(probe, 20, seed=0, rollout=500).states:
+    states = sample_states(probe, 20, seed=0, rollout=500).states
+    assert len(states) == 20
+    for state in states:
         x, y, heading = state.observation
         assert probe.after(state, [1]).observation.tolist() == [x, y, (heading - 1) % 4]
 

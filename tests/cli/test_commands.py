@@ -64,6 +64,7 @@ def test_interrupted_compile_leaves_no_file(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_draw_writes_every_view(tmp_path):
     for view in ("graph", "pipeline"):
         path = tmp_path / f"{view}.svg"

@@ -88,7 +88,7 @@ FEW = {
     + ["coverage/easee/up ~", "doorkey/easee/0.2"],
     "discovery": ["grid/uniform", "grid/discovered", "grid/known", "door/uniform", "door/known"],
 }
-SLOW = ("doorkey", "sensitivity", "holding", "discovery")
+SLOW = ("fig3", "doorkey", "sensitivity", "holding", "discovery")
 SHORT = {"catcher": 600, "freeway": 2100, "boxing": 1800, "carnival": 800}  # at least an episode
 
 

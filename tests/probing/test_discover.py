@@ -169,6 +169,7 @@ def test_a_budget_is_never_exceeded(world, budget):
     assert result.length < 15 and any(f"budget of {budget:,} steps" in n for n in result.notes)
 
 
+@pytest.mark.slow
 def test_a_larger_budget_completes_longer_words():
     lengths = [
         discover(RotationGrid(), states=30, budget=budget).length

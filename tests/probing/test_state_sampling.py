@@ -75,6 +75,7 @@ def test_eventful_states_are_near_rare_effects(doorkey):
     assert by_chance < near_key + near_door
 
 
+@pytest.mark.slow
 def test_near_contains_the_eventful_states_and_more(doorkey):
     probe, result = doorkey
     keys_near = {state.key for state in result.near}
@@ -94,6 +95,7 @@ def test_eventful_zero_samples_no_states_near_rare_effects():
     assert result.eventful == 0 and not result.near
 
 
+@pytest.mark.slow
 def test_ordinary_states_are_distributed_as_in_a_random_walk():
     result = sample_states(make_probe(CardinalGrid(3)), 900, seed=0, eventful=0.0, rollout=20_000)
     squares = np.array([state.observation for state in result.states])

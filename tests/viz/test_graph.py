@@ -41,7 +41,10 @@ def test_nodes_and_edges_equal_those_of_the_paper_s_figure_1():
     assert graph.forward[turned].tolist() == [True, False, False]
 
 
-@pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
+@pytest.mark.parametrize(
+    "suffix",
+    ["svg", *(pytest.param(suffix, marks=pytest.mark.slow) for suffix in ("png", "pdf"))],
+)
 def test_pictures_are_written_in_every_format(tmp_path, suffix):
     omega = priors.get("rotation-grid")
     policy = easee.compile(omega, 3)

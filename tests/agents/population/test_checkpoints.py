@@ -35,6 +35,7 @@ def test_checkpoints_of_other_runs_are_rejected(tmp_path):
         small(settings=Settings(404, buffer_size=100)).load(path)
 
 
+@pytest.mark.slow
 def test_checkpoints_of_other_explorers_are_rejected(tmp_path):
     policy = easee.compile(priors.get("catcher"), depth=4)
     Population(Catcher(8, 4), [policy], [1], SMALL, bins=10).save(tmp_path / "x.npz")

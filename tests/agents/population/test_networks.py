@@ -67,6 +67,7 @@ def test_weights_are_initialised_as_in_pytorch():
     assert np.abs(np.asarray(params[0]["b"])).max() <= 256**-0.5
 
 
+@pytest.mark.slow
 def test_the_network_for_atari_is_that_of_stable_baselines3():
     env = VectorAdapter(Atari("boxing", threads=1))
     model = stable_baselines3.DQN("CnnPolicy", env, buffer_size=10, seed=0, device="cpu")

@@ -45,11 +45,6 @@ def interrupt(monkeypatch, step, folder, **options):
         run(folder, **options)
 
 
-def test_a_population_has_one_member_per_run():
-    members = population.make_population(CATCHER.runs(2))
-    assert len(members) == 6 and members.steps == 0 and members.total == 900
-
-
 @pytest.mark.slow
 def test_all_runs_are_done_as_one_program(tmp_path, monkeypatch):
     made = []

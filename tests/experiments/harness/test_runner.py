@@ -167,6 +167,7 @@ def test_runs_with_damaged_files_are_repeated(tmp_path):
     assert table.read_bytes() == good
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["[1]", '{"figure": "fig3", "versions": 3}', "{"])
 def test_a_damaged_description_is_an_error(tmp_path, text):
     run(tmp_path, seeds=1)

@@ -31,6 +31,7 @@ def test_a_custom_environment_learns_more_with_its_prior():
     assert easee > uniform
 
 
+@pytest.mark.slow
 def test_outcomes_never_reduce_the_entropy():
     lines = re.findall(
         r"slip ([\d.]+): ordinary ([\d.]+), with outcomes ([\d.]+)", run("slippery.py")

@@ -20,7 +20,7 @@ from tests.strategies import presentations, unroll_or_reject
 
 
 def check_invariants(graph):
-    """Check what must hold for every graph."""
+    """Check the invariants of every graph."""
     n, k = len(graph), len(graph.actions)
     assert graph.depths.shape == (n,) and graph.successors.shape == (n, k)
     assert graph.depths[0] == 0 and (np.diff(graph.depths) >= 0).all()

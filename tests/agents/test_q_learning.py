@@ -262,7 +262,7 @@ def test_a_state_of_another_shape_is_rejected():
         tabulate(RotationGrid(5)).number(3)
 
 
-def test_a_policy_is_the_same_as_its_explorer():
+def test_a_policy_gives_the_same_results_as_its_explorer():
     policy = learn(corridor(), STRAIGHT, episodes=5, seed=3)
     explorer = learn(corridor(), easee.Explorer(STRAIGHT, seed=3), episodes=5, seed=3)
     np.testing.assert_array_equal(policy.lengths, explorer.lengths)

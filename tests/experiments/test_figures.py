@@ -77,7 +77,7 @@ def test_deep_graphs_beat_the_baselines(tmp_path):
     assert rotation["easee-last/30"].value > rotation["easee/30"].value
 
 
-# Arms to run of the figures that are too long for a test.
+# Arms to run for figures that take too long for a test.
 FEW = {
     "depth": ["CardinalGrid/uniform", "RotationGrid/uniform", "CardinalGrid/easee/6"],
     "doorkey": ["uniform", "easee/4/random", "easee/4/explore"],

@@ -1,4 +1,4 @@
-"""What all explorers have in common."""
+"""Tests that every explorer must pass."""
 
 from typing import Any
 

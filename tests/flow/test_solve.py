@@ -45,7 +45,14 @@ def objectives(graph):
 
 
 @pytest.mark.parametrize(("name", "depth"), GRAPHS)
-@pytest.mark.parametrize("kind", ["default", "last layer", "second half", "rising", "interest"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "default",
+        "interest",
+        *(pytest.param(k, marks=pytest.mark.slow) for k in ("last layer", "second half", "rising")),
+    ],
+)
 def test_policies_are_certified_and_as_good_as_cvxpy_s(name, depth, kind):
     graph = unroll(priors.get(name), depth)
     weights, interest = objectives(graph)[kind]
@@ -297,14 +304,14 @@ def test_missing_the_tolerance_raises_and_carries_the_policy():
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([1, 1], r"3 weights.* shape \(2,\)"),
-        ([1, 1, 1, 1], r"3 weights.* shape \(4,\)"),
-        ([[1, 1, 1]], r"3 weights.* shape \(1, 3\)"),
+        ([1, 1], r"weights.*found \(2,\)"),
+        ([1, 1, 1, 1], r"weights.*found \(4,\)"),
+        ([[1, 1, 1]], r"weights.*found \(1, 3\)"),
         ([0, 0, 0], "at least one positive weight"),
         ([1, -1, 1], "non-negative weights"),
-        ([1, np.nan, 1], "finite .*weights"),
-        ("abc", "weights='abc'"),
-        ([None] * 3, "finite .*weights"),
+        ([1, np.nan, 1], "finite.*weights"),
+        ("abc", "weights as an array of numbers"),
+        ([None] * 3, "finite.*weights"),
     ],
 )
 def test_invalid_weights_are_rejected(weights, message):

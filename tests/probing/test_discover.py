@@ -64,7 +64,7 @@ def texts(result):
 
 
 def same_graph(one, two, depth):
-    """Return whether two priors have the same graph, which has the same node numbers then."""
+    """Return whether two priors have the same graph, with the same node numbers."""
     graphs = [unroll(omega, depth) for omega in (one, two)]
     return graphs[0].layer_sizes == graphs[1].layer_sizes and np.array_equal(
         graphs[0].successors, graphs[1].successors

@@ -302,7 +302,7 @@ class FromOne(CardinalGrid):
         (lambda: gym.make_vec("CartPole-v1", 2), "environment"),
     ],
 )
-def test_only_discrete_actions_from_zero_on_are_accepted(env, says):
+def test_only_discrete_actions_numbered_from_0_are_accepted(env, says):
     with pytest.raises(easee.ArgumentTypeError, match=says):
         make_probe(env())
 

@@ -79,7 +79,7 @@ def test_the_permutation_test_is_symmetric(rng):
     assert permutation_test(two, one, rng) == pytest.approx(first, abs=0.03)
 
 
-def test_p_values_of_small_and_large_samples(rng):
+def test_p_values_of_small_samples_are_1_and_of_large_ones_positive(rng):
     assert permutation_test("a", "a", rng) == 1.0
     assert permutation_test("a", "b", rng) == 1.0
     assert 0 < permutation_test("a" * 1000, "b" * 1000, rng) < 0.001
@@ -129,6 +129,7 @@ def test_random_environments_are_recognised(rng):
         assert is_random(probe, snapshots(probe), rng) is random
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stickiness", [0.0, 0.25])
 def test_sticky_actions_are_random(stickiness, rng):
     env = gym.make("ALE/Freeway-v5", repeat_action_probability=stickiness)

@@ -116,7 +116,7 @@ def test_truncated_episodes_are_not_stored_as_done():
 
 
 @pytest.mark.slow
-def test_a_policy_is_the_same_as_its_tables():
+def test_a_policy_gives_the_same_results_as_its_tables():
     policy = easee.compile(priors.get("catcher"), depth=4)
     curves = [
         Population(Catcher(8, 4), [explorer], [1], SMALL, bins=10).advance()

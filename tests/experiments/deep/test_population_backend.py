@@ -106,7 +106,7 @@ def test_sweeps_of_catcher_have_a_picture_and_a_table(name, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_checkpoint_of_other_runs_stays(tmp_path):
+def test_a_checkpoint_of_other_runs_is_kept(tmp_path):
     run(tmp_path, seeds=1, arms=["uniform"])
     (tmp_path / "parts").mkdir()
     other = tmp_path / "parts/other.npz"

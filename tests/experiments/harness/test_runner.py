@@ -52,7 +52,7 @@ def test_every_command_is_noted_once(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_number_of_processes_does_not_matter(tmp_path):
+def test_the_number_of_processes_does_not_change_the_results(tmp_path):
     run(tmp_path / "one")
     run(tmp_path / "two", jobs=2)
     assert (tmp_path / "one/runs.csv").read_bytes() == (tmp_path / "two/runs.csv").read_bytes()
@@ -74,7 +74,7 @@ def test_only_missing_runs_are_done(tmp_path):
     assert done == []
 
 
-def test_more_seeds_later_give_the_same_bytes(tmp_path):
+def test_adding_seeds_later_gives_the_same_file(tmp_path):
     run(tmp_path / "whole", seeds=3)
     for seeds in (1, 3):
         run(tmp_path / "parts", seeds=seeds)
@@ -169,7 +169,7 @@ def test_runs_with_damaged_files_are_repeated(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text", ["[1]", '{"figure": "fig3", "versions": 3}', "{"])
-def test_a_damaged_description_is_an_error(tmp_path, text):
+def test_a_damaged_description_is_reported(tmp_path, text):
     run(tmp_path, seeds=1)
     (tmp_path / "meta.json").write_text(text)
     with pytest.raises(ResultsError, match="damaged"):
@@ -177,7 +177,7 @@ def test_a_damaged_description_is_an_error(tmp_path, text):
     assert CliRunner().invoke(app, ["plot", "fig3", "--out", str(tmp_path)]).exit_code == 0
 
 
-def test_plots_are_of_the_settings_that_were_run(tmp_path):
+def test_results_with_other_settings_are_not_plotted(tmp_path):
     run(tmp_path, seeds=1)
     meta = json.loads((tmp_path / "meta.json").read_text())
     meta["config"][next(iter(meta["config"]))] = "something else"
@@ -204,7 +204,7 @@ def test_runs_that_another_process_finishes_meanwhile_are_kept(tmp_path, monkeyp
     assert [r for r in store.read().rows if r.seed == 1] == list(row)
 
 
-def test_a_run_that_measures_nothing_is_done(tmp_path):
+def test_a_run_that_measures_nothing_is_not_repeated(tmp_path):
     calls = []
 
     def measure(run):
@@ -284,7 +284,7 @@ def test_list_run_and_plot_on_the_command_line(tmp_path):
 
 @pytest.mark.slow
 def test_a_ray_cluster_gives_the_same_results(tmp_path):
-    """Start a cluster as a user would, run on it, stop it."""
+    """Start a cluster as a user would, run on it, and stop it."""
     pytest.importorskip("ray")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

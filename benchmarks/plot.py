@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from easee.viz.files import save, subplots
+
 STEPS = {
     "build_s": ("build (ours)", "#2a9d8f", "o", "-"),
     "balance_s": ("balance (ours)", "#1d3557", "s", "-"),
@@ -15,15 +17,8 @@ STEPS = {
 
 def plot_costs(rows: list[dict[str, Any]], path: Path) -> None:
     """Draw one panel per family."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
     families = list(dict.fromkeys(row["family"] for row in rows))
-    figure, grid = plt.subplots(
-        2, 4, figsize=(14, 6.4), sharex=True, sharey=True, layout="constrained", squeeze=False
-    )
+    figure, grid = subplots(2, 4, figsize=(14, 6.4), sharex=True, sharey=True)
     for axes, family in zip(grid.flat, families, strict=False):
         of_family = [row for row in rows if row["family"] == family]
         for key, (label, colour, marker, line) in STEPS.items():
@@ -40,9 +35,7 @@ def plot_costs(rows: list[dict[str, Any]], path: Path) -> None:
     figure.supylabel("seconds")
     handles, labels = _legend(grid)
     figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=120)
-    plt.close(figure)
+    save(figure, path, dpi=120)
 
 
 def _legend(grid: Any) -> tuple[list[Any], list[str]]:

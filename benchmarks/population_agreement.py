@@ -22,8 +22,7 @@ from rich.table import Table
 from scipy.stats import ks_2samp, ttest_ind
 
 import easee
-from easee.experiments.harness.learning_curves import cell
-from easee.experiments.harness.statistics import mean_interval
+from easee.experiments.harness.statistics import cell, mean_interval
 
 WIDTH, HEIGHT = 10, 5
 STEPS = 6000

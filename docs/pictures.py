@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import matplotlib.pyplot as plt
-
 from easee.envs.atari import single
 from easee.envs.catcher import Catcher
 from easee.envs.doorkey import DoorKey
+from easee.viz.files import save, subplots
 
 IMAGES = Path(__file__).parent / "images"
 
@@ -33,14 +32,12 @@ def main() -> None:
         "Freeway (Atari)": freeway.render(),
     }
     ratios = [image.shape[1] / image.shape[0] for image in images.values()]
-    figure, panels = plt.subplots(
-        1, 3, figsize=(12, 3.6), width_ratios=ratios, layout="constrained"
-    )
+    figure, panels = subplots(1, 3, figsize=(12, 3.6), width_ratios=ratios)
     for axes, (title, image) in zip(panels, images.items(), strict=True):
         axes.imshow(image)
         axes.set_title(title, fontsize=10)
         axes.set_axis_off()
-    figure.savefig(IMAGES / "environments.png", dpi=110)
+    save(figure, IMAGES / "environments.png", dpi=110)
 
 
 if __name__ == "__main__":

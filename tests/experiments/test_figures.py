@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import easee
-from easee.experiments.coverage import depth, fig3, simulation
+from easee.experiments.coverage import fig3, simulation
 from easee.experiments.deep import tasks
 from easee.experiments.harness.figure import Row, Run
 from easee.experiments.harness.learning_curves import summary
+from easee.experiments.harness.rows import values_by_arm
 from easee.experiments.harness.runner import run_missing
 from easee.experiments.harness.store import Store
 from easee.experiments.priors import discovered_priors as discovered
@@ -48,9 +49,9 @@ EXPECTED = {
 
 
 def test_figure_3_has_the_expected_ratios(fig3_rows):
-    ratios = fig3.ratios(fig3_rows)
+    ratios = simulation.ratios(fig3_rows)
     for key, expected in EXPECTED.items():
-        assert ratios[key].value == pytest.approx(expected, rel=0.08), key
+        assert ratios[fig3.arm(*key)].value == pytest.approx(expected, rel=0.08), key
 
 
 def test_100_episodes_of_depth_4_see_more_than_1000_of_uniform(fig3_rows):
@@ -65,16 +66,17 @@ def test_100_episodes_of_depth_4_see_more_than_1000_of_uniform(fig3_rows):
 def test_deep_graphs_beat_the_baselines(tmp_path):
     arms = ["CardinalGrid/uniform", "CardinalGrid/zeta", "CardinalGrid/tabu"]
     arms += ["RotationGrid/uniform", "RotationGrid/zeta"]
-    arms += [f"CardinalGrid/{depth.easee_arm(d, False)}" for d in (6, 50)]
-    arms += [f"RotationGrid/{depth.easee_arm(30, last)}" for last in (False, True)]
+    arms += ["CardinalGrid/easee/6", "CardinalGrid/easee/50"]
+    arms += ["RotationGrid/easee/30", "RotationGrid/easee-last/30"]
     rows = run_missing(FIGURES["depth"], tmp_path, seeds=5, arms=arms, jobs=1)
-    cardinal, rotation = (depth.ratios(rows, grid) for grid in ("CardinalGrid", "RotationGrid"))
-    assert cardinal["zeta"].value == pytest.approx(4.2, rel=0.1)
-    assert cardinal["easee/6"].value < cardinal["zeta"].value < cardinal["easee/50"].value
-    assert cardinal["easee/50"].value == pytest.approx(6.6, rel=0.1)
-    assert cardinal["tabu"].value < cardinal["easee/6"].value
-    assert rotation["easee/30"].value >= 3.8 > rotation["zeta"].value
-    assert rotation["easee-last/30"].value > rotation["easee/30"].value
+    ratio = {arm: estimate.value for arm, estimate in simulation.ratios(rows).items()}
+    assert ratio["CardinalGrid/zeta"] == pytest.approx(4.2, rel=0.1)
+    assert ratio["CardinalGrid/easee/6"] < ratio["CardinalGrid/zeta"]
+    assert ratio["CardinalGrid/zeta"] < ratio["CardinalGrid/easee/50"]
+    assert ratio["CardinalGrid/easee/50"] == pytest.approx(6.6, rel=0.1)
+    assert ratio["CardinalGrid/tabu"] < ratio["CardinalGrid/easee/6"]
+    assert ratio["RotationGrid/easee/30"] >= 3.8 > ratio["RotationGrid/zeta"]
+    assert ratio["RotationGrid/easee-last/30"] > ratio["RotationGrid/easee/30"]
 
 
 # Arms to run for figures that take too long for a test.
@@ -163,11 +165,8 @@ def test_exchanged_actions_are_the_same_table_in_another_order():
 def test_discovery_reaches_the_complete_prior_on_the_grid(tmp_path):
     arms = ["grid/uniform", "grid/discovered"]
     rows = run_missing(FIGURES["discovery"], tmp_path, seeds=2, arms=arms, jobs=1)
-    ours, uniform = (
-        np.mean(discovered.values(rows, f"grid/{a}")) for a in ("discovered", "uniform")
-    )
-    assert ours >= 3.5 * uniform
-    assert min(discovered.values(rows, "grid/discovered", discovered.COST)) > 0
+    assert simulation.ratios(rows)["grid/discovered"].value >= 3.5
+    assert min(values_by_arm(rows, metric=discovered.COST)["grid/discovered"]) > 0
 
 
 def test_steps_of_a_figure_without_training_are_rejected():

@@ -7,7 +7,7 @@ import easee
 from easee import priors
 from easee.explorers import scalar
 from easee.explorers.scalar import Walker
-from easee.explorers.table import PolicyTable, advance
+from easee.explorers.table import PolicyTable
 
 
 def test_the_walk_restarts_at_ends(policy):
@@ -74,12 +74,12 @@ def test_arrays_and_plain_numbers_follow_the_same_nodes(policy):
     table = PolicyTable.from_policy(policy)
     rng = np.random.default_rng(0)
     walkers = [Walker(table) for _ in range(20)]
-    nodes = lengths = np.zeros(20, int)
+    explorer = easee.Explorer(policy, 20, seed=0)
     restarts = 0
     for _ in range(200):
         actions, dones = rng.integers(3, size=20), rng.random(20) < 0.05
-        next_nodes = table.next_nodes[nodes, actions]
-        nodes, lengths = advance(next_nodes, lengths, table.depth, dones, np.where)
+        explorer.step(actions, dones)
+        nodes, lengths = explorer.nodes, explorer.lengths
         for walker, action, done in zip(walkers, actions, dones, strict=True):
             walker.step(int(action), bool(done))
         assert nodes.tolist() == [walker.node for walker in walkers]

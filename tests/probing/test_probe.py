@@ -196,9 +196,9 @@ def test_all_steps_are_counted(make_per_method):
     assert Counting.taken >= 10
 
 
-def test_resets_without_a_seed_differ():
+def test_resets_depend_on_the_seed():
     probe = make_probe(gym.make("CartPole-v1"))
-    assert len({probe.reset(None).key for _ in range(5)}) == 5
+    assert len({probe.reset(seed).key for seed in range(5)}) == 5
     assert probe.reset(7).key == probe.reset(7).key
 
 

@@ -40,12 +40,6 @@ def main(
             stream.reconfigure(errors="replace")
 
 
-_reporting_errors = report_errors()
-app.command("compile")(_reporting_errors(compile_command))
-app.command("draw")(_reporting_errors(draw_command))
-app.command("priors")(_reporting_errors(priors_command))
-app.command("verify")(_reporting_errors(verify_command))
-app.command("discover")(_reporting_errors(discover_command))
-app.command("list")(_reporting_errors(list_command))
-app.command("run")(_reporting_errors(run_command))
-app.command("plot")(_reporting_errors(plot_command))
+COMMANDS = (compile_command, draw_command, priors_command, verify_command, discover_command)
+for command in (*COMMANDS, list_command, run_command, plot_command):
+    app.command(command.__name__.removesuffix("_command"))(report_errors()(command))

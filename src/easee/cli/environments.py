@@ -67,11 +67,9 @@ def _register(package: str, extra: str) -> None:
 def sticky_note(name: str, options: Iterable[str]) -> list[str]:
     """Return a note if `make_env` turned sticky actions off, else an empty list."""
     atari = name.rpartition(":")[2].startswith("ALE/")
-    if atari and not any(option.startswith(STICKY_OPTION) for option in options):
-        return [
-            f"sticky actions, which break every equivalence, were turned off ({STICKY_OPTION}=0)"
-        ]
-    return []
+    off = atari and not any(option.startswith(STICKY_OPTION) for option in options)
+    note = f"sticky actions, which break every equivalence, were turned off ({STICKY_OPTION}=0)"
+    return [note] if off else []
 
 
 def parse_pairs(texts: Iterable[str], option: str) -> dict[str, str]:

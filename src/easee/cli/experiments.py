@@ -39,9 +39,8 @@ def list_command() -> None:
 
     rows = []
     for name, figure in FIGURES.items():
-        title = figure.title
-        if figure.population is not None and figure.population.steps != figure.steps:
-            other = figure.population
+        title, other = figure.title, figure.population
+        if other is not None and other.steps != figure.steps:
             title += f" ({other.seeds} seeds of {other.steps:,} steps with --backend population)"
         rows.append((name, f"{len(figure.runs(figure.seeds)):,} ({figure.seeds} seeds)", title))
     out.print(make_table(("figure", "runs", "description"), rows, right=("runs",)))
@@ -67,8 +66,7 @@ def run_command(
     """Run the unfinished runs of a figure, then draw it."""
     from easee.experiments.harness.runner import run_missing
 
-    figure = _get_figure(name, steps, backend)
-    results = folder or Path("results") / (figure.folder or name)
+    figure, results = _figure_and_folder(name, steps, backend, folder)
     if figure.reduced:
         print_line(figure.reduced)
     rows = run_missing(
@@ -93,8 +91,7 @@ def plot_command(
     """Draw a figure from saved results, without running anything."""
     from easee.experiments.harness.store import Store
 
-    figure = _get_figure(name, steps, backend)
-    results = folder or Path("results") / (figure.folder or name)
+    figure, results = _figure_and_folder(name, steps, backend, folder)
     store = Store(figure, results)
     store.check_settings()
     finished = store.read()
@@ -110,11 +107,15 @@ def plot_command(
     _show_figure(figure, rows, results)
 
 
-def _get_figure(name: str, steps: int | None, backend: str) -> Figure:
+def _figure_and_folder(
+    name: str, steps: int | None, backend: str, folder: Path | None
+) -> tuple[Figure, Path]:
     from easee.experiments.registry import get_figure
 
     figure = get_figure(name).for_backend(backend)
-    return figure if steps is None else figure.with_steps(steps)
+    if steps is not None:
+        figure = figure.with_steps(steps)
+    return figure, folder or Path("results") / (figure.folder or name)
 
 
 def _show_figure(figure: Figure, rows: list[Row], folder: Path) -> None:

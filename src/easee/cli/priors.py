@@ -39,11 +39,11 @@ def priors_command(
     if name is not None:
         print_line(str(priors.get(name)))
         return
-    rows = []
-    for prior_name in priors.names():
-        omega = priors.get(prior_name)
-        counts = str(len(omega.actions)), str(len(omega))
-        rows.append((prior_name, *counts, priors.describe(prior_name)))
+    omegas = {prior: priors.get(prior) for prior in priors.names()}
+    rows = [
+        (prior, str(len(omega.actions)), str(len(omega)), priors.describe(prior))
+        for prior, omega in omegas.items()
+    ]
     columns = ("prior", "actions", "relations", "description")
     table = make_table(columns, rows, right=("actions", "relations"))
     table.columns[0].no_wrap = True

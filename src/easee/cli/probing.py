@@ -19,8 +19,7 @@ from easee.probing.verify import Verification, verify
 
 COLUMNS = ("relation", "trials", "violations", "rate [95%]")
 EnvId = Annotated[
-    str,
-    typer.Option("--env", help="Gymnasium environment id; PACKAGE:ID imports PACKAGE first."),
+    str, typer.Option("--env", help="Gymnasium environment id; PACKAGE:ID imports PACKAGE first.")
 ]
 EnvOptions = Annotated[
     list[str] | None,

@@ -12,13 +12,7 @@ from easee.envs.catcher import Catcher
 from easee.envs.flat_actions import FlatActions
 from easee.envs.grids import CardinalGrid, RotationGrid
 
-__all__ = [
-    "CardinalGrid",
-    "Catcher",
-    "FlatActions",
-    "RotationGrid",
-    "register",
-]
+__all__ = ["CardinalGrid", "Catcher", "FlatActions", "RotationGrid", "register"]
 
 STEPS = 100  # per episode of the empty grids, as in the paper
 ENTRIES = {

@@ -21,7 +21,8 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from easee._utils.checks import checked_count, nearest
-from easee.errors import ArgumentError, MissingExtraError
+from easee._utils.extras import requires_extra
+from easee.errors import ArgumentError
 
 Stack = NDArray[np.uint8]
 StepResult = tuple[Stack, NDArray[Any], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]
@@ -83,8 +84,7 @@ class Atari(VectorEnv[Stack, NDArray[np.int64], NDArray[np.bool_]]):
         self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Stack, dict[str, Any]]:
         """Reset all environments; an integer seeds them with consecutive numbers from it on."""
-        several = isinstance(seed, list | tuple | np.ndarray)
-        seeds = np.array(seed) if several else seed if seed is None else int(seed)  # type: ignore[arg-type]
+        seeds = None if seed is None else np.array(seed) if np.ndim(seed) else int(seed)  # type: ignore[arg-type]
         observation, info = self._ale.reset(seed=seeds, options=options)
         mask = (options or {}).get("reset_mask", slice(None))
         self._scores[mask] = 0
@@ -119,9 +119,6 @@ class Atari(VectorEnv[Stack, NDArray[np.int64], NDArray[np.bool_]]):
             self._lengths[done] = 0
         return observation, np.sign(points).astype(np.float64), terminated, truncated, info
 
-    def close_extras(self, **kwargs: Any) -> None:
-        """Do nothing: ale-py frees its environments itself."""
-
 
 def single(game: str, **options: Any) -> gym.Env[Any, Any]:
     """Make ale-py's own Gymnasium environment of a game, unprocessed and without sticky actions.
@@ -140,10 +137,8 @@ def _check_game(game: str) -> None:
 
 
 def _ale_py() -> Any:
-    try:
+    with requires_extra("atari", "ale-py"):
         import ale_py.vector_env
-    except ImportError:
-        raise MissingExtraError("ale-py", "atari") from None
     return ale_py
 
 

@@ -3,7 +3,7 @@
 The field is 60 blocks wide and 30 high. Ball and paddle move one block per step, so an episode has
 30 steps: the ball starts in the top row, reaches the paddle's row at step 29, and the paddle must
 move under it at step 30. The paddle moves at every step, so it can end only in every other column;
-the ball falls only in columns that it can reach, so the best mean reward is 1.
+the ball falls only in columns that the paddle can reach, so the best mean reward is 1.
 """
 
 from __future__ import annotations

@@ -14,16 +14,15 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
-from easee.errors import ArgumentError, MissingExtraError
+from easee._utils.extras import requires_extra
+from easee.errors import ArgumentError
 from easee.priors import DOORKEY_ACTIONS
 
-try:
+with requires_extra("minigrid"):
     from minigrid.core.grid import Grid
     from minigrid.core.mission import MissionSpace
     from minigrid.core.world_object import Door, Goal, Key
     from minigrid.minigrid_env import MiniGridEnv
-except ImportError:
-    raise MissingExtraError("minigrid", "minigrid") from None
 
 State = NDArray[np.int64]
 

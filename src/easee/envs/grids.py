@@ -45,16 +45,15 @@ class _Grid(gym.Env[State, np.int64]):
                 f"expected a render_mode of {self.metadata['render_modes']}, found {render_mode!r}"
             )
         self.size = (width, height)
-        shape = self.size if self.headings == 1 else (*self.size, self.headings)
-        self.shape: tuple[int, ...] = shape
-        self.observation_space = spaces.MultiDiscrete(list(shape))
+        self.shape = (width, height, self.headings)[: 2 if self.headings == 1 else 3]
+        self.observation_space = spaces.MultiDiscrete(list(self.shape))
         self.action_space = spaces.Discrete(len(self.action_names))
         self.render_mode = render_mode
-        middle = (width // 2, height // 2, 0)[: len(shape)]
+        middle = (width // 2, height // 2, 0)[: len(self.shape)]
         self.start = np.array(middle if start is None else start, np.int64)
         if not self.observation_space.contains(self.start):
             raise ArgumentError(
-                f"expected a start inside a grid of {shape}, found {self.start.tolist()}"
+                f"expected a start inside a grid of {self.shape}, found {self.start.tolist()}"
             )
         self.state = self.start.copy()
 
@@ -136,9 +135,8 @@ class RotationGrid(_Grid):
     """A room with three actions: one square forward, and turns to the left and right.
 
     Args:
-        size: the side of the room, or (width, height).
+        size, render_mode: as in `CardinalGrid`.
         start: initial state (x, y, heading); by default in the middle, facing north.
-        render_mode: "ansi" or "rgb_array".
 
     >>> env = RotationGrid(5)
     >>> [env.step(a)[0].tolist() for a in (0, 2, 0)]  # forward, right, forward

@@ -13,16 +13,14 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from easee._utils.checks import checked_count
+from easee._utils.extras import requires_extra
 from easee.envs import catcher, grids
-from easee.errors import MissingExtraError
 from easee.priors import DOORKEY_ACTIONS
 
-try:
+with requires_extra("jax"):
     import jax
     import jax.numpy as jnp
     from jax.typing import ArrayLike
-except ImportError:
-    raise MissingExtraError("jax", "jax") from None
 
 State: TypeAlias = Any  # a NamedTuple of arrays, different for each world
 Outcome: TypeAlias = tuple[jax.Array, jax.Array, jax.Array]  # reward, terminated, truncated
@@ -31,20 +29,24 @@ Outcome: TypeAlias = tuple[jax.Array, jax.Array, jax.Array]  # reward, terminate
 SIZE = 19
 SPLIT = 13
 MAX_STEPS = 3249
+PARTS = (SIZE, SIZE, 4, 2, 2)  # numbers of columns, rows, headings, and values of two flags
 LEFT, RIGHT, FORWARD, PICKUP, OPEN = range(len(DOORKEY_ACTIONS))
 AHEAD = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]], np.int32)  # east, south, west, north
 
 
 class World(Protocol):
-    """The interface of a world. Actions are not checked: compiled code cannot raise."""
+    """The interface of a world.
+
+    Actions are not checked, because compiled code cannot raise, and episodes do not restart by
+    themselves.
+    """
+
+    action_names: ClassVar[tuple[str, ...]]
 
     @property
     def n_actions(self) -> int:
         """Number of actions; they are numbered from 0."""
-
-    @property
-    def action_names(self) -> tuple[str, ...]:
-        """Names of the actions."""
+        return len(self.action_names)
 
     @property
     def observation_shape(self) -> tuple[int, ...]:
@@ -55,12 +57,10 @@ class World(Protocol):
 
     def restart(self, state: State, key: jax.Array) -> State:
         """Return the initial state of the next episode, with the same layout."""
+        return self.reset(key)
 
     def step(self, state: State, action: ArrayLike) -> tuple[State, *Outcome]:
-        """Return the next state, the reward, and whether the episode is terminated or truncated.
-
-        An episode that has ended does not restart by itself.
-        """
+        """Return the next state, the reward, and whether the episode is terminated or truncated."""
 
     def observe(self, state: State) -> jax.Array:
         """Return the observation as Stable-Baselines3 preprocesses it, float32."""
@@ -75,14 +75,13 @@ class CatcherState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Catcher:
+class Catcher(World):
     """Move a paddle under a falling ball: `easee.envs.Catcher`. Each episode draws a new ball.
 
     An observation is the image, scaled to [0, 1]: (height, width, 1).
 
     Args:
-        width: width of the field, in blocks.
-        height: height of the field, which is the number of steps of an episode.
+        width, height: as in `easee.envs.Catcher`.
 
     >>> world = Catcher(5, 3)
     >>> state = world.reset(jax.random.key(0))
@@ -93,8 +92,7 @@ class Catcher:
 
     width: int = 60
     height: int = 30
-    action_names: ClassVar[tuple[str, ...]] = catcher.Catcher.action_names
-    n_actions: ClassVar[int] = 2
+    action_names = catcher.Catcher.action_names
 
     def __post_init__(self) -> None:
         env = catcher.Catcher(self.width, self.height)  # checks the arguments
@@ -110,10 +108,6 @@ class Catcher:
         columns = _int32(catcher.reachable_columns(self.width, self.height))
         ball = columns[jax.random.randint(key, (), 0, len(columns))]
         return CatcherState(ball, _int32(self.width // 2), _int32(0))
-
-    def restart(self, state: CatcherState, key: jax.Array) -> CatcherState:
-        """Draw a new ball."""
-        return self.reset(key)
 
     def step(self, state: CatcherState, action: ArrayLike) -> tuple[CatcherState, *Outcome]:
         """Move the paddle left (0) or right (1); the ball falls one row."""
@@ -142,15 +136,13 @@ class GridState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Grid:
+class _Grid(World):
     """An empty room. Observations are the one-hot vectors of x, y and heading, concatenated."""
 
     size: int | tuple[int, int] = 100
     start: tuple[int, ...] | None = None
     max_steps: int | None = None
     shape: tuple[int, ...] = field(init=False, repr=False)
-    action_names: ClassVar[tuple[str, ...]]
-    n_actions: ClassVar[int]
     _env: ClassVar[type[grids.CardinalGrid | grids.RotationGrid]]
 
     def __post_init__(self) -> None:
@@ -167,10 +159,6 @@ class _Grid:
     def reset(self, key: jax.Array) -> GridState:
         """Place the agent at the start."""
         return GridState(_int32(self.start), _int32(0))
-
-    def restart(self, state: GridState, key: jax.Array) -> GridState:
-        """Place the agent at the start."""
-        return self.reset(key)
 
     def step(self, state: GridState, action: ArrayLike) -> tuple[GridState, *Outcome]:
         """Take an action; there is no reward, and episodes only end at the time limit."""
@@ -207,7 +195,6 @@ class CardinalGrid(_Grid):
     """
 
     action_names = grids.CardinalGrid.action_names
-    n_actions = 4
     _env = grids.CardinalGrid
 
     def _move(self, place: jax.Array, action: jax.Array) -> jax.Array:
@@ -219,9 +206,8 @@ class RotationGrid(_Grid):
     """Forward moves and turns in an empty room: `easee.envs.RotationGrid`.
 
     Args:
-        size: side of the room, or (width, height).
+        size, max_steps: as in `CardinalGrid`.
         start: first place and heading of the agent; the centre, facing north, by default.
-        max_steps: number of steps after which an episode is truncated; by default never.
 
     >>> world = RotationGrid(5)
     >>> state, *_ = world.step(world.reset(jax.random.key(0)), 2)
@@ -230,7 +216,6 @@ class RotationGrid(_Grid):
     """
 
     action_names = grids.RotationGrid.action_names
-    n_actions = 3
     _env = grids.RotationGrid
 
     def _move(self, place: jax.Array, action: jax.Array) -> jax.Array:
@@ -240,41 +225,26 @@ class RotationGrid(_Grid):
 
 
 class Layout(NamedTuple):
-    """The part of the state that all episodes of a DoorKey share, int32.
+    """The part of the state that all episodes of a DoorKey share, int32."""
 
-    Attributes:
-        key: column and row of the key (2,).
-        door: row of the door ().
-        start: first column, row and heading of the agent (3,).
-    """
-
-    key: jax.Array
-    door: jax.Array
-    start: jax.Array
+    key: jax.Array  # column and row of the key (2,)
+    door: jax.Array  # row of the door ()
+    start: jax.Array  # first column, row and heading of the agent (3,)
 
 
 class DoorKeyState(NamedTuple):
-    """The state of an episode.
-
-    Attributes:
-        layout: places of the key, the door and the start.
-        place: column and row of the agent, int32 (2,).
-        heading: 0 is east, then clockwise; int32 ().
-        carries: whether the agent has the key, bool ().
-        opened: whether the door is open, bool ().
-        steps: number of steps taken, int32 ().
-    """
+    """The state of an episode."""
 
     layout: Layout
-    place: jax.Array
-    heading: jax.Array
-    carries: jax.Array
-    opened: jax.Array
-    steps: jax.Array
+    place: jax.Array  # column and row of the agent, int32 (2,)
+    heading: jax.Array  # 0 is east, then clockwise; int32 ()
+    carries: jax.Array  # whether the agent has the key, bool ()
+    opened: jax.Array  # whether the door is open, bool ()
+    steps: jax.Array  # number of steps taken, int32 ()
 
 
 @dataclass(frozen=True)
-class DoorKey:
+class DoorKey(World):
     """Fetch the key, open the door, reach the goal: `easee.envs.doorkey.DoorKey`.
 
     `reset` draws a layout, `restart` keeps it. An observation is the one-hot vectors of column,
@@ -292,12 +262,15 @@ class DoorKey:
     """
 
     max_steps: int = MAX_STEPS
-    action_names: ClassVar[tuple[str, ...]] = DOORKEY_ACTIONS
-    n_actions: ClassVar[int] = len(DOORKEY_ACTIONS)
-    observation_shape: ClassVar[tuple[int, ...]] = (2 * SIZE + 4 + 2 + 2,)
+    action_names = DOORKEY_ACTIONS
 
     def __post_init__(self) -> None:
         _set_fields(self, max_steps=checked_count(self.max_steps, "max_steps"))
+
+    @property
+    def observation_shape(self) -> tuple[int, ...]:
+        """Shape of the observation, (46,)."""
+        return (sum(PARTS),)
 
     def reset(self, key: jax.Array) -> DoorKeyState:
         """Draw door, key, agent and heading uniformly over the free cells."""
@@ -317,31 +290,18 @@ class DoorKey:
         layout = state.layout
         return self.at([*layout.start, False, False], key=layout.key, door=layout.door)
 
-    def at(
-        self,
-        state: Any,
-        *,
-        key: ArrayLike | tuple[int, ...],
-        door: ArrayLike,
-        start: ArrayLike | tuple[int, ...] | None = None,
-        steps: ArrayLike = 0,
-    ) -> DoorKeyState:
-        """Return a state with a given layout.
+    def at(self, state: Any, *, key: ArrayLike | tuple[int, ...], door: ArrayLike) -> DoorKeyState:
+        """Return the first state of an episode that starts in a given state.
 
         Args:
             state: column, row, heading, whether the key is carried, whether the door is open.
             key: column and row of the key before it is picked up.
             door: row of the door.
-            start: column, row and heading at the start of an episode; those of `state` by default.
-            steps: number of steps taken.
         """
-        column, row, heading, carries, opened = state
-        place = jnp.stack([_int32(column), _int32(row)])
-        heading = _int32(heading)
-        first = jnp.append(place, heading) if start is None else _int32(start)
-        layout = Layout(_int32(key), _int32(door), first)
-        flags = jnp.asarray(carries, bool), jnp.asarray(opened, bool)
-        return DoorKeyState(layout, place, heading, *flags, _int32(steps))
+        start = jnp.stack([_int32(part) for part in state[:3]])
+        carries, opened = (jnp.asarray(flag, bool) for flag in state[3:])
+        layout = Layout(_int32(key), _int32(door), start)
+        return DoorKeyState(layout, start[:2], start[2], carries, opened, _int32(0))
 
     def step(self, state: DoorKeyState, action: ArrayLike) -> tuple[DoorKeyState, *Outcome]:
         """Turn left (0) or right (1), go forward (2), pick up (3) or open (4)."""
@@ -365,7 +325,7 @@ class DoorKey:
     def observe(self, state: DoorKeyState) -> jax.Array:
         """Return the one-hot vectors of the five parts of the state."""
         parts = [*state.place, state.heading, state.carries, state.opened]
-        return _one_hot(parts, (SIZE, SIZE, 4, 2, 2))
+        return _one_hot(parts, PARTS)
 
 
 def _one_hot(values: list[jax.Array], sizes: tuple[int, ...]) -> jax.Array:

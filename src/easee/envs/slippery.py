@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from easee._utils.arrays import Floats
+from easee._utils.checks import checked_share
 from easee.envs.grids import MOVES, CardinalGrid
 from easee.errors import ArgumentError, ArgumentTypeError
 from easee.graph import LocalGraph
@@ -38,8 +39,7 @@ def slippery_outcomes(graph: LocalGraph, slip: float) -> csr_array:
            [0.  , 0.85, 0.  ]])
     """
     moves = _checked_moves(graph)
-    if not isinstance(slip, float | int) or not 0 <= slip <= 1:
-        raise ArgumentError(f"expected slip as a probability from 0 to 1, found {slip!r}")
+    slip = checked_share(slip, "slip")
     tails, actions = _first_edges(graph)
     side = 2 * graph.depth + 1
     layer = np.zeros((1, side, side))

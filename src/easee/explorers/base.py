@@ -25,9 +25,9 @@ class BaseExplorer(ABC):
     In each step an agent calls `sample` or `choose`, takes actions, and reports the actions taken
     with `step`. All randomness comes from the explorer's own generator.
 
-    For a single environment NumPy's overhead would dominate, so it is handled with plain numbers.
-    Agents can do the same with `sample_one`, `choose_one` and `step_one`, which do not check their
-    arguments and give the same actions as `sample`, `choose` and `step`.
+    A single environment is handled with plain numbers, because NumPy's overhead would dominate.
+    Agents can call `sample_one`, `choose_one` and `step_one` directly: they do not check their
+    arguments, and return the same actions as `sample` and `choose`.
 
     Args:
         n_actions: number of actions.
@@ -141,7 +141,7 @@ class BaseExplorer(ABC):
             "rng": self.rng.bit_generator.state,
             "uniforms": list(self._block),
             **self._settings(),
-            **{name: array.copy() for name, (array, _) in self._history().items()},
+            **{name: getattr(self, name).copy() for name in self._history()},
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -168,12 +168,11 @@ class BaseExplorer(ABC):
             generator.state = state["rng"]
         except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
             raise ArgumentError(f"this state has another kind of generator: {error}") from None
-        self._restore(
-            {
-                name: checks.checked_integers(state[name], name, array.shape, largest)
-                for name, (array, largest) in self._history().items()
-            }
-        )
+        history = {
+            name: checks.checked_integers(state[name], name, self.n_envs, largest)
+            for name, largest in self._history().items()
+        }
+        self._restore(history)
         self.rng.bit_generator.state = state["rng"]
         self._block = uniforms if self.n_envs == 1 else []
 
@@ -201,12 +200,12 @@ class BaseExplorer(ABC):
         """Return the entries of a state that must be the same when it is loaded."""
         return {}
 
-    def _history(self) -> dict[str, tuple[NDArray[np.int64], int | None]]:
-        """Return the integer arrays of a state, each with its largest valid value if any."""
+    def _history(self) -> dict[str, float]:
+        """Return the attributes int (n_envs,) of a state, each with its largest valid value."""
         return {}
 
     def _restore(self, history: dict[str, NDArray[np.int64]]) -> None:
-        """Set the arrays of `_history`, which are attributes unless a subclass overrides this."""
+        """Set the attributes of `_history`."""
         for name, array in history.items():
             setattr(self, name, array)
 

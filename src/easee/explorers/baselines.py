@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from bisect import bisect_right
 from numbers import Real
 
 import numpy as np
-from numpy.typing import NDArray
 
 from easee.errors import ArgumentError, ArgumentTypeError
 from easee.explorers.base import BaseExplorer
@@ -113,11 +113,8 @@ class ZetaExplorer(UniformExplorer):
     def _settings(self) -> dict[str, str | float]:
         return {"mu": self.mu}
 
-    def _history(self) -> dict[str, tuple[NDArray[np.int64], int | None]]:
-        return {
-            "repeated": (self.repeated, self.n_actions - 1),
-            "remaining": (self.remaining, None),
-        }
+    def _history(self) -> dict[str, float]:
+        return {"repeated": self.n_actions - 1, "remaining": math.inf}
 
 
 def checked_exponent(mu: float) -> float:
@@ -133,8 +130,7 @@ class TabuExplorer(BaseExplorer):
     Args:
         equivalences: an action is tabu after another if the two together are equivalent to the
             empty word. If all actions would be tabu, none is.
-        n_envs: number of environments.
-        seed: an int, a `numpy.random.Generator`, or None for a random seed.
+        n_envs, seed: as in `BaseExplorer`.
 
     Attributes:
         allowed: bool (k + 1, k), the actions allowed after each action; the last row is for
@@ -180,11 +176,11 @@ class TabuExplorer(BaseExplorer):
     def _settings(self) -> dict[str, str | float]:
         return {"tabu": hashlib.sha256(self.allowed.tobytes()).hexdigest()[:32]}
 
-    def _history(self) -> dict[str, tuple[NDArray[np.int64], int | None]]:
-        return {"last": (self.last, self.n_actions)}
+    def _history(self) -> dict[str, float]:
+        return {"last": self.n_actions}
 
 
-def _allowed_after(equivalences: Equivalences) -> NDArray[np.bool_]:
+def _allowed_after(equivalences: Equivalences) -> Mask:
     presentation = equivalences.indexed
     letters = range(presentation.letters)
     undoes = [[equivalent(presentation, (a, b), ()) is True for b in letters] for a in letters]

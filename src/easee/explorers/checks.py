@@ -34,8 +34,9 @@ def checked_actions(actions: ArrayLike, n_envs: int, n_actions: int) -> Actions:
     if array.dtype.kind not in "iu":
         raise ArgumentTypeError(f"expected actions as integers, found {array.dtype}")
     integers = array.astype(np.int64, copy=False)
-    # Viewed as unsigned, negative numbers are large: one comparison finds both.
-    if (integers.view(np.uint64) >= n_actions).any():
+    # Viewed as unsigned, negative numbers are large: one comparison finds both. For small arrays,
+    # count_nonzero takes half the time of any.
+    if np.count_nonzero(integers.view(np.uint64) >= n_actions):
         raise ArgumentError(f"expected actions from 0 to {n_actions - 1}, found {array.tolist()}")
     return integers
 
@@ -47,9 +48,11 @@ def checked_flags(flags: ArrayLike | None, name: str, n_envs: int) -> Mask:
     array = _per_env(flags, n_envs)
     if array.shape != (n_envs,):
         raise ArgumentError(f"expected {name} of shape ({n_envs},), found shape {array.shape}")
-    if array.dtype != bool and not np.isin(array, (0, 1)).all():
+    if array.dtype.kind == "b":
+        return array
+    if not np.isin(array, (0, 1)).all():
         raise ArgumentTypeError(f"expected {name} as booleans, found {array.dtype}")
-    return array.astype(bool, copy=False)
+    return array.astype(bool)
 
 
 def checked_which(which: ArrayLike | None, n_envs: int) -> Mask:
@@ -100,20 +103,17 @@ def checked_mask(mask: ArrayLike | None, n_envs: int, n_actions: int) -> Mask | 
     return array
 
 
-def checked_integers(
-    value: Any, name: str, shape: tuple[int, ...], largest: int | None
-) -> NDArray[np.int64]:
-    """Return a copy of an integer array of a state, from 0 to `largest` (None: unbounded)."""
+def checked_integers(value: Any, name: str, n_envs: int, largest: float) -> NDArray[np.int64]:
+    """Return a copy of an integer array of a state, one entry per environment."""
     array = _as_array(value)
-    if array.dtype.kind not in "iu" or array.shape != shape:
+    if array.dtype.kind not in "iu" or array.shape != (n_envs,):
         raise ArgumentError(
-            f"this state is damaged: expected {name} as integers of shape {shape}, "
+            f"this state is damaged: expected {name} as integers of shape ({n_envs},), "
             f"found {array.dtype} of shape {array.shape}"
         )
-    if array.min() < 0 or (largest is not None and array.max() > largest):
-        limits = "from 0" if largest is None else f"from 0 to {largest}"
+    if array.min() < 0 or array.max() > largest:
         raise ArgumentError(
-            f"this state is damaged: expected {name} {limits}, found {array.tolist()}"
+            f"this state is damaged: expected {name} from 0 to {largest}, found {array.tolist()}"
         )
     return array.astype(np.int64)
 

@@ -1,7 +1,4 @@
-"""EASEE's explorer: one node per environment, moved by every action taken (Section 4.3).
-
-`baselines` has other explorers with the same interface.
-"""
+"""EASEE's explorer: one node per environment, moved by every action taken (Section 4.3)."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from easee.explorers.base import BaseExplorer
 from easee.explorers.checks import Seed
 from easee.explorers.sampling import Actions, Mask, draw, draw_masked
 from easee.explorers.scalar import Walker
-from easee.explorers.table import PolicyTable, advance
+from easee.explorers.table import PolicyTable
 from easee.policy import ExplorationPolicy
 
 
@@ -29,8 +26,7 @@ class Explorer(BaseExplorer):
 
     Args:
         policy: exploration policy.
-        n_envs: number of environments.
-        seed: an int, a `numpy.random.Generator`, or None for a random seed.
+        n_envs, seed: as in `BaseExplorer`.
         floor: weight of the uniform policy mixed in, for agents that need every action to be
             possible everywhere. 0 as in the paper.
 
@@ -43,15 +39,12 @@ class Explorer(BaseExplorer):
     """
 
     def __init__(
-        self,
-        policy: ExplorationPolicy,
-        n_envs: int = 1,
-        seed: Seed = None,
-        floor: float = 0.0,
+        self, policy: ExplorationPolicy, n_envs: int = 1, seed: Seed = None, floor: float = 0.0
     ) -> None:
         self.table = PolicyTable.from_policy(policy, floor)
         super().__init__(len(self.table.actions), n_envs, seed)
         self.policy = policy
+        self._next_nodes = self.table.next_nodes.ravel()
         self._nodes = np.zeros(self.n_envs, np.int64)
         self._lengths = np.zeros(self.n_envs, np.int64)
         self._walker = Walker(self.table)  # replaces both arrays for a single environment
@@ -87,11 +80,15 @@ class Explorer(BaseExplorer):
         return self._walker.action(self._uniform())
 
     def _step(self, actions: Actions, dones: Mask) -> None:
-        table = self.table
-        next_nodes = table.next_nodes.ravel().take(self._nodes * self.n_actions + actions)
-        self._nodes, self._lengths = advance(
-            next_nodes, self._lengths, table.depth, dones, np.where
-        )
+        # In-place operations: with few environments, the number of NumPy calls determines the time.
+        index = self._nodes * self.n_actions
+        index += actions
+        self._nodes = nodes = self._next_nodes.take(index).astype(np.int64)
+        self._lengths += 1
+        restarts = nodes < 0
+        restarts |= self._lengths >= self.table.depth
+        restarts |= dones
+        nodes[restarts] = self._lengths[restarts] = 0
 
     def _forget(self, which: Mask) -> None:
         if self.n_envs > 1:
@@ -102,9 +99,8 @@ class Explorer(BaseExplorer):
     def _settings(self) -> dict[str, str | float]:
         return {"policy": self.table.fingerprint}
 
-    def _history(self) -> dict[str, tuple[NDArray[np.int64], int | None]]:
-        last = len(self.policy.graph) - 1
-        return {"nodes": (self.nodes, last), "lengths": (self.lengths, self.table.depth - 1)}
+    def _history(self) -> dict[str, float]:
+        return {"nodes": len(self.policy.graph) - 1, "lengths": self.table.depth - 1}
 
     def _restore(self, history: dict[str, NDArray[np.int64]]) -> None:
         nodes, lengths = history["nodes"], history["lengths"]

@@ -1,9 +1,8 @@
 """Explorers for JAX: pure functions of arrays, for use under jit, vmap and scan.
 
-An explorer is data, a `Tables`, and the functions are the same for all explorers, so those of a
-comparison can be stacked and mapped over. An exploratory action is drawn from the row of the
-current node and repeated for a number of steps, which is 1 except for temporally extended
-epsilon-greedy.
+The functions are the same for all explorers, so the `Tables` of several can be stacked and mapped
+over. An exploratory action is drawn from the row of the current node and repeated for a number of
+steps, which is 1 except for temporally extended epsilon-greedy.
 
     tables = from_policy(policy)
     state = init(n_envs)
@@ -20,29 +19,24 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from easee.errors import ArgumentError, MissingExtraError
+from easee._utils.extras import requires_extra
+from easee.errors import ArgumentError
 from easee.explorers.baselines import checked_exponent
-from easee.explorers.table import PolicyTable, advance
+from easee.explorers.table import PolicyTable
 from easee.policy import ExplorationPolicy
 
-try:
+with requires_extra("jax"):
     import jax
     import jax.numpy as jnp
     from jax import Array
-except ImportError:
-    raise MissingExtraError("jax", "jax") from None
 
 LONGEST = 181**2  # steps of one repetition; longer draws, 1 in 54,000, are cut
 
 
 class Tables(NamedTuple):
-    """A `PolicyTable` as JAX arrays, and a distribution of repetitions.
+    """The arrays of a `PolicyTable`, and the distribution of the number of repetitions.
 
     Attributes:
-        probabilities: float (n, k), exploratory action probabilities at each node.
-        cumulative: float (n, k), their cumulative sums.
-        next_nodes: int (n, k), node after each action; -1 where the walk restarts.
-        depth: int (), number of actions after which the walk restarts.
         durations: float (b * b,), cumulative distribution of the number of repetitions.
     """
 
@@ -59,33 +53,20 @@ class Tables(NamedTuple):
 
 
 class State(NamedTuple):
-    """The state of an explorer, with one entry per environment.
-
-    Attributes:
-        nodes: int, current node.
-        lengths: int, number of actions since the last restart.
-        repeated: int, exploratory action drawn last.
-        remaining: int, number of repetitions left.
-    """
+    """The state of an explorer: integers, one entry per environment."""
 
     nodes: Array
-    lengths: Array
-    repeated: Array
-    remaining: Array
+    lengths: Array  # number of actions since the last restart
+    repeated: Array  # exploratory action drawn last
+    remaining: Array  # number of repetitions left
 
 
 class Uniforms(NamedTuple):
-    """The random numbers of a step, with one entry per environment, each in [0, 1).
+    """The random numbers of a step, each in [0, 1), one entry per environment."""
 
-    Attributes:
-        coin: decides whether to explore.
-        action: selects the exploratory action.
-        duration: selects its number of repetitions.
-    """
-
-    coin: Array
-    action: Array
-    duration: Array
+    coin: Array  # decides whether to explore
+    action: Array  # selects the exploratory action
+    duration: Array  # selects its number of repetitions
 
 
 def from_policy(policy: ExplorationPolicy, floor: float = 0.0) -> Tables:
@@ -127,10 +108,9 @@ def _tables(table: PolicyTable, durations: NDArray[np.float64]) -> Tables:
 
 
 def _rounded_up(values: NDArray[np.float64]) -> Array:
-    """Return values in JAX's precision, rounded up.
+    """Return values in JAX's precision, rounded up so that the actions are the same as with NumPy.
 
-    A uniform of that precision is below the result exactly if it is below the original value, so
-    the actions are the same as with NumPy.
+    A uniform of that precision is below the result exactly if it is below the original value.
     """
     rounded = np.asarray(values, jnp.zeros(0).dtype)
     return jnp.asarray(np.where(rounded < values, np.nextafter(rounded, np.inf), rounded))
@@ -142,11 +122,9 @@ def stack(explorers: Sequence[Tables]) -> Tables:
     Raises:
         ArgumentError: the explorers differ in the number of actions, or there are none.
     """
-    counts = {tables.n_actions for tables in explorers}
+    counts = sorted({tables.n_actions for tables in explorers})
     if len(counts) != 1:
-        raise ArgumentError(
-            f"expected explorers with the same number of actions, found {sorted(counts)}"
-        )
+        raise ArgumentError(f"expected explorers with the same number of actions, found {counts}")
     n_nodes = max(len(tables.cumulative) for tables in explorers)
     n_durations = max(len(tables.durations) for tables in explorers)
 
@@ -179,14 +157,7 @@ def uniforms(key: Array, n_envs: int | tuple[int, ...] = ()) -> Uniforms:
 def sample(
     tables: Tables, state: State, key: Array | Uniforms, mask: Array | None = None
 ) -> tuple[State, Array]:
-    """Return the new state and an exploratory action for every environment.
-
-    Args:
-        tables: explorer.
-        state: state of the explorer.
-        key: random key, or the random numbers themselves.
-        mask: bool (k,) or (..., k), the allowed actions; at least one.
-    """
+    """Return the new state and an exploratory action for every environment; see `choose`."""
     state, actions, _ = choose(tables, state, state.nodes, 1.0, key, mask)
     return state, actions
 
@@ -207,7 +178,7 @@ def choose(
         greedy: int, greedy actions.
         epsilon: exploration probability, for all or per environment.
         key: random key, or the random numbers themselves.
-        mask: bool (k,) or (..., k), the allowed exploratory actions.
+        mask: bool (k,) or (..., k), the allowed exploratory actions; at least one.
     """
     draws = key if isinstance(key, Uniforms) else uniforms(key, state.nodes.shape)
     remaining = state.remaining
@@ -242,11 +213,8 @@ def _row(tables: Tables, nodes: Array, mask: Array | None) -> Array:
 
 
 def _find(sums: Array, uniform: Array) -> Array:
-    """Return how many of b * b sorted numbers are at most a uniform.
-
-    Search for the block of b numbers first, then within it: a binary search would be a loop of
-    small kernels on a GPU.
-    """
+    """Return how many of b * b sorted numbers are at most a uniform."""
+    # A search for the block, then within it: a binary search is a loop of small kernels on a GPU.
     blocks = sums.reshape(math.isqrt(len(sums)), -1)
     block = (blocks[:, -1] <= uniform[..., None]).sum(-1, dtype=jnp.int32)
     row = blocks[jnp.minimum(block, len(blocks) - 1)]
@@ -254,11 +222,10 @@ def _find(sums: Array, uniform: Array) -> Array:
 
 
 def step(tables: Tables, state: State, actions: Array, dones: Array | bool = False) -> State:
-    """Return the state after the actions taken, greedy or exploratory.
-
-    A repetition ends with the episode, or when another action is taken.
-    """
+    """Return the state after some actions, by the rules of `PolicyTable` and `ZetaExplorer`."""
     next_nodes = tables.next_nodes[state.nodes, actions]
-    nodes, lengths = advance(next_nodes, state.lengths, tables.depth, dones, jnp.where)
+    lengths = state.lengths + 1
+    restarts = (next_nodes < 0) | (lengths >= tables.depth) | dones
+    nodes, lengths = jnp.where(restarts, 0, next_nodes), jnp.where(restarts, 0, lengths)
     repeats = (actions == state.repeated) & ~jnp.asarray(dones)
     return State(nodes, lengths, state.repeated, jnp.where(repeats, state.remaining, 0))

@@ -12,15 +12,7 @@ MAX_ROWS = 50_000  # cached rows, about 200 bytes each
 
 
 class Walker:
-    """A node that moves with the actions taken.
-
-    Args:
-        table: policy table.
-
-    Attributes:
-        node: current node.
-        length: number of actions since the last restart.
-    """
+    """The current node of a policy table and the number of actions since the last restart."""
 
     __slots__ = ("cumulative", "depth", "length", "next_nodes", "node", "rows", "table")
 
@@ -28,8 +20,7 @@ class Walker:
         self.table = table
         self.depth = table.depth
         self.rows: dict[int, Row] = {}
-        self.node = self.length = 0
-        self.cumulative, self.next_nodes = self._read_row(0)
+        self.move_to(0, 0)
 
     def move_to(self, node: int, length: int) -> None:
         """Continue at a node, after a number of actions."""
@@ -41,7 +32,7 @@ class Walker:
         return bisect_right(self.cumulative, uniform)
 
     def step(self, action: int, done: bool) -> None:
-        """Move along an action, by the rule of `table.advance`."""
+        """Move along an action, by the rules of `PolicyTable`."""
         node = self.next_nodes[action]
         self.length += 1
         if done or node < 0 or self.length >= self.depth:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +27,9 @@ class PolicyTable:
         cumulative: float (n, k), their cumulative sums, exactly 1 at the end of a row.
         next_nodes: int (n, k), node after each action; -1 where the walk restarts.
         depth: number of actions after which the walk restarts.
+
+    A walk starts at node 0 and restarts there after `depth` actions, where the next node is -1, and
+    at the end of an episode.
 
     >>> from easee.priors.builders import inverse
     >>> from easee.policy import compile
@@ -80,27 +81,3 @@ class PolicyTable:
         for array in (self.next_nodes, self.probabilities):
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()[:32]
-
-
-def advance(
-    next_nodes: Any, lengths: Any, depth: Any, dones: Any, where: Callable[..., Any]
-) -> tuple[Any, Any]:
-    """Return the nodes and lengths of walks after one action.
-
-    A walk restarts at node 0 at the end of an episode, after `depth` actions, and where its next
-    node is -1. `scalar.Walker.step` is the same rule for plain numbers.
-
-    Args:
-        next_nodes: int (n_envs,), entries of `PolicyTable.next_nodes`.
-        lengths: int (n_envs,), number of actions since the last restart.
-        depth: depth of the table.
-        dones: bool (n_envs,), whether the episode ended.
-        where: `numpy.where` or `jax.numpy.where`.
-
-    >>> nodes, lengths = advance(np.array([5, -1, 7]), np.array([0, 1, 2]), 3, False, np.where)
-    >>> nodes.tolist(), lengths.tolist()
-    ([5, 0, 0], [1, 0, 0])
-    """
-    longer = lengths + 1
-    restart = (next_nodes < 0) | (longer >= depth) | dones
-    return where(restart, 0, next_nodes), where(restart, 0, longer)

@@ -100,15 +100,7 @@ def discover(
     names = check_action_names(names_or_numbers(env))
     try:
         setup = set_up(
-            env,
-            states,
-            state=state,
-            seed=seed,
-            stream=2,
-            eventful=eventful,
-            rollout=rollout,
-            min_rollout=20_000,
-            budget=budget,
+            env, states, state, seed, eventful, rollout, stream=2, min_rollout=20_000, budget=budget
         )
     except BudgetSpent:
         note = (
@@ -123,9 +115,8 @@ def discover(
         RelationCheck(tuple(names[a] for a in u), tuple(names[a] for a in v), trials, violations)
         for (u, v), (trials, violations) in search.relations.items()
     )
-    notes = setup.notes
     failing = f"a relation may fail in {tolerance:.0%} of them"
-    notes.append(failing if tolerance else "no relation failed")
+    notes = [*setup.notes, failing if tolerance else "no relation failed"]
     if length < max_length:
         notes.append(
             f"the budget of {budget:,} steps was spent: all words up to length {length} were "
@@ -137,22 +128,17 @@ def discover(
 
 @dataclass
 class _WordSearch:
-    """A search for relations among the words, in shortlex order.
-
-    Attributes:
-        relations: pairs of words, each with its trials and violations.
-        ends: for each new word, the states that it leads to from the first states.
-        rows: for each new word, the numbers of their keys.
-        codes: the numbers of the keys.
-    """
+    """A search for relations among the words, in shortlex order."""
 
     probe: Probe
     sample: StateSample
     tolerance: float
+    # Pairs of words, each with its trials and violations.
     relations: dict[tuple[Word, Word], tuple[int, int]] = field(default_factory=dict)
+    # For each new word, the states that it leads to from the first states, and their keys' numbers.
     ends: dict[Word, list[Snapshot]] = field(default_factory=dict)
     rows: list[np.ndarray] = field(default_factory=list)
-    codes: dict[Hashable, int] = field(default_factory=dict)
+    codes: dict[Hashable, int] = field(default_factory=dict)  # the numbers of the keys
     tried: int = 0
 
     def run(self, max_length: int, progress: Progress | None) -> int:
@@ -203,8 +189,7 @@ class _WordSearch:
 
     def _compare(self, one: Word, two: Word) -> tuple[int, int]:
         """Execute two words in all states; return trials and violations, or 0, 0 if they differ."""
-        # Trials and violations, without and with a rare effect.
-        counts = {False: [0, 0], True: [0, 0]}
+        counts = [0, 0], [0, 0]  # trials and violations, without and with a rare effect
         states = self.sample.states
         if self.sample.rare.intersection(one + two):
             states = [*self.sample.near, *states]  # a rare effect may occur along the way
@@ -220,9 +205,9 @@ class _WordSearch:
             count[1] += walk[-1].key != other[-1].key
             if count[1] > most:
                 return 0, 0
-        if any(violations > self.tolerance * trials for trials, violations in counts.values()):
+        if any(violations > self.tolerance * trials for trials, violations in counts):
             return 0, 0
-        return counts[False][0] + counts[True][0], counts[False][1] + counts[True][1]
+        return counts[0][0] + counts[1][0], counts[0][1] + counts[1][1]
 
     def _has_rare_effect(self, walk: list[Snapshot], word: Word) -> bool:
         return any(

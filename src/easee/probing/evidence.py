@@ -32,13 +32,13 @@ class Counterexample:
         Raises:
             ArgumentError: there are no pictures.
         """
-        from easee.viz.files import pyplot, save
+        from easee.viz.files import save, subplots
 
         if self.pictures is None or isinstance(self.pictures[0], str):
             raise ArgumentError(
                 'there are no pictures: make the environment with render_mode="rgb_array"'
             )
-        figure, panels = pyplot().subplots(1, 3, figsize=(9, 3.4), layout="constrained")
+        figure, panels = subplots(1, 3, figsize=(9, 3.4))
         names = ("before", "after the left side", "after the right side")
         for axes, image, name in zip(panels, self.pictures, names, strict=True):
             axes.imshow(image)

@@ -10,7 +10,7 @@ import copy
 import math
 import pickle
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,15 +23,7 @@ from easee.errors import ArgumentTypeError, EaseeError, ProbeError
 from easee.probing.state_keys import StateOf, check_state, label_of, state_key
 
 # Errors of environments that cannot be copied; the next method is tried after one of them.
-COPY_ERRORS = (
-    TypeError,
-    AttributeError,
-    ValueError,
-    RuntimeError,
-    NotImplementedError,
-    copy.Error,
-    pickle.PickleError,
-)
+COPY_ERRORS = TypeError, AttributeError, ValueError, RuntimeError, copy.Error, pickle.PickleError
 RENDER_MODES = ("rgb_array", "ansi")
 Word = tuple[int, ...]
 Progress = Callable[[int, int], None]
@@ -43,21 +35,13 @@ class BudgetSpent(Exception):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A state of an environment.
+    """A state of an environment."""
 
-    Attributes:
-        token: what the probe needs to restore the state.
-        key: what is compared: the state's key and whether the episode terminated.
-        observation: the last observation.
-        terminated: whether the episode terminated.
-        truncated: whether the episode was truncated, so that what would have followed is unknown.
-    """
-
-    token: Any
-    key: Hashable
-    observation: Any
+    token: Any  # what the probe needs to restore the state
+    key: Hashable  # what is compared: the state's key and whether the episode terminated
+    observation: Any  # the last observation
     terminated: bool = False
-    truncated: bool = False
+    truncated: bool = False  # then what would have followed is unknown
 
     @property
     def ended(self) -> bool:
@@ -73,27 +57,22 @@ class Probe(ABC):
     def __init__(self, env: Env, state: StateOf | None = None) -> None:
         self.env = env
         self.state = state
+        self.compares = label_of(state)
         self.steps = 0
         self.budget: float = math.inf
         self.n_actions = int(env.action_space.n)  # type: ignore[attr-defined]
 
-    @property
-    def compares(self) -> str:
-        """A description of what is compared."""
-        return label_of(self.state)
-
-    def reset(self, seed: int | None) -> Snapshot:
-        """Start an episode, with a random seed if none is given."""
-        seed = int(np.random.default_rng().integers(2**31)) if seed is None else seed
+    def reset(self, seed: int) -> Snapshot:
+        """Start an episode."""
         observation, _ = self.env.reset(seed=seed)
         return replace(self._snapshot(self.env, observation), token=self._initial_token(seed))
 
-    def after(self, start: Snapshot, word: Iterable[int], *, seed: int | None = None) -> Snapshot:
+    def after(self, start: Snapshot, word: Sequence[int], *, seed: int | None = None) -> Snapshot:
         """Return the last state of a walk."""
         return self.walk(start, word, seed=seed)[-1]
 
     def walk(
-        self, start: Snapshot, word: Iterable[int], *, seed: int | None = None
+        self, start: Snapshot, word: Sequence[int], *, seed: int | None = None
     ) -> list[Snapshot]:
         """Return the states along a word, `start` included; only the last can be restored.
 
@@ -101,25 +80,21 @@ class Probe(ABC):
         as well, so that the outcome is always the same, or reseeded if there is a seed.
         """
         env = self._restore(start, seed)
-        snapshots, taken = [replace(start, token=None)], []
-        for action in word:
-            if snapshots[-1].ended:
-                break
-            observation, _, terminated, truncated, _ = self._step(env, action)
-            taken.append(action)
-            snapshots.append(self._snapshot(env, observation, bool(terminated), bool(truncated)))
-        snapshots[-1] = replace(snapshots[-1], token=self._token(env, start, tuple(taken)))
+        snapshots = [replace(start, token=None)]
+        if not start.ended:
+            snapshots += self.follow(env, word)
+        taken = tuple(word[: len(snapshots) - 1])
+        snapshots[-1] = replace(snapshots[-1], token=self._token(env, start, taken))
         return snapshots
 
-    def follow(self, word: Iterable[int]) -> list[Hashable]:
-        """Step the environment itself from its current state, and return the keys along the way."""
-        keys: list[Hashable] = []
+    def follow(self, env: Env, word: Sequence[int]) -> Iterator[Snapshot]:
+        """Step an environment, and yield its states along the way, which cannot be restored."""
         for action in word:
-            observation, _, terminated, truncated, _ = self._step(self.env, action)
-            keys.append(self._snapshot(self.env, observation, bool(terminated)).key)
-            if terminated or truncated:
+            observation, _, terminated, truncated, _ = self._step(env, action)
+            snapshot = self._snapshot(env, observation, bool(terminated), bool(truncated))
+            yield snapshot
+            if snapshot.ended:
                 break
-        return keys
 
     def picture(self, snapshot: Snapshot) -> Any:
         """Return the environment's rendering of a state, or None if it does not render."""
@@ -285,8 +260,8 @@ def _check_restores(probe: Probe, seed: int) -> None:
     snapshot = probe.reset(seed)
     for _ in range(3):
         word = rng.integers(probe.n_actions, size=4).tolist()
-        original = probe.follow(word)
+        original = [state.key for state in probe.follow(probe.env, word)]
         restored = probe.walk(snapshot, word)
-        if original != [step.key for step in restored[1:]]:
+        if original != [state.key for state in restored[1:]]:
             raise ValueError("the same actions from the same state had different outcomes")
         snapshot = probe.reset(seed) if restored[-1].ended else restored[-1]

@@ -29,23 +29,32 @@ class Setup:
     @property
     def notes(self) -> list[str]:
         """Sentences that describe what is compared, how, and in which states."""
+        sample, names = self.sample, names_or_numbers(self.probe.env)
+        special = "found no action that has an effect in some states but not in most"
+        if sample.near:
+            rare = ", ".join(names[action] for action in sorted(sample.rare))
+            special = (
+                f"sampled {sample.eventful} of {len(sample.near)} states near effects of {rare}"
+            )
+        ordinary = len(sample.states) - sample.eventful
         return [
             f"compared {self.probe.compares}",
             f"restored states by {self.probe.method}",
-            *self.sample.notes(names_or_numbers(self.probe.env)),
+            f"sampled {ordinary} states from {sample.steps:,} random steps",
+            special,
         ]
 
 
 def set_up(
     env: Env,
     states: int,
-    *,
     state: StateOf | None,
     seed: int,
-    stream: int,
     eventful: float,
     rollout: int | None,
-    min_rollout: int,
+    *,
+    stream: int = 1,
+    min_rollout: int = 10_000,
     budget: float = math.inf,
     compares_lengths: bool = True,
 ) -> Setup:

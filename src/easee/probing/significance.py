@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Sequence
 
 import numpy as np
@@ -46,10 +47,7 @@ def outcomes(
 
 
 def permutation_test(
-    one: Sequence[Hashable],
-    two: Sequence[Hashable],
-    rng: np.random.Generator,
-    tests: int = 1,
+    one: Sequence[Hashable], two: Sequence[Hashable], rng: np.random.Generator, tests: int = 1
 ) -> float:
     """Return the p-value of the hypothesis that two samples have the same distribution.
 
@@ -63,13 +61,11 @@ def permutation_test(
     1.0
     """
     permutations = max(PERMUTATIONS, math.ceil(2 * tests / LEVEL))
-    columns = {key: i for i, key in enumerate(dict.fromkeys([*one, *two]))}
-    table = np.zeros((2, len(columns)), np.int64)
-    for row, sample in zip(table, (one, two), strict=True):
-        np.add.at(row, [columns[key] for key in sample], 1)
-    total = table.sum(axis=0)
+    count_one, count_both = Counter(one), Counter([*one, *two])
+    counts = np.array([count_one[key] for key in count_both])
+    total = np.array(list(count_both.values()))
     permuted = rng.multivariate_hypergeometric(total, len(one), size=permutations)
-    observed = _chi_square(table[:1], total, len(one))
+    observed = _chi_square(counts[None], total, len(one))
     as_extreme = _chi_square(permuted, total, len(one)) >= observed - 1e-9
     return float((1 + as_extreme.sum()) / (1 + permutations))
 

@@ -1,19 +1,19 @@
 """Sampling of the states to compare words in: from random rollouts, and near rare effects.
 
-Some actions change nothing in most states: a key is picked up in one state of thousands. In states
-of random rollouts alone, they would look equivalent to doing nothing. So rollouts also continue
-from rarely visited states, and a share of the states is sampled around rare effects, where an
-action that usually changes nothing changed something: all states that the other actions reach
-within a few steps, so that short words meet the effect from every side.
+Some actions change nothing in most states: picking up a key works in one state out of thousands. In
+states of random rollouts alone, they would look equivalent to doing nothing. So rollouts also
+continue from rarely visited states, and a share of the states is sampled around rare effects, where
+an action that usually changes nothing changed something: all states that the other actions reach
+within a few steps, so that short words reach the effect from all directions.
 
-A wall is not a rare effect: it stops an action that usually changes something. Walls are sampled
-only as often as random rollouts meet them.
+A wall is not a rare effect, because it stops an action that usually changes something. States at
+walls are sampled only as often as random rollouts visit them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,32 +39,14 @@ class Transition:
 
 @dataclass(frozen=True)
 class StateSample:
-    """The sampled states.
+    """The sampled states."""
 
-    Attributes:
-        states: snapshots, those near rare effects first.
-        eventful: number of states near rare effects.
-        rare: actions with rare effects.
-        near: all visited states near rare effects.
-        new: share of the rollout steps from resets that led to a new key.
-        steps: number of rollout steps.
-    """
-
-    states: list[Snapshot]
-    eventful: int
-    rare: frozenset[int]
-    near: list[Snapshot]
-    new: float
-    steps: int
-
-    def notes(self, names: Sequence[str]) -> list[str]:
-        """Return sentences that describe the sample, with the names of the actions."""
-        ordinary = len(self.states) - self.eventful
-        special = "found no action that has an effect in some states but not in most"
-        if self.near:
-            rare = ", ".join(names[action] for action in sorted(self.rare))
-            special = f"sampled {self.eventful} of {len(self.near)} states near effects of {rare}"
-        return [f"sampled {ordinary} states from {self.steps:,} random steps", special]
+    states: list[Snapshot]  # those near rare effects first
+    eventful: int  # number of states near rare effects
+    rare: frozenset[int]  # actions with rare effects
+    near: list[Snapshot]  # all visited states near rare effects
+    new: float  # share of the rollout steps from resets that led to a new key
+    steps: int  # number of rollout steps
 
 
 def sample_states(

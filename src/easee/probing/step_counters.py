@@ -49,17 +49,16 @@ def counters(walks: Sequence[Sequence[Any]]) -> list[str]:
 
 def find_counters(probe: Probe, rng: np.random.Generator) -> list[str]:
     """Return the fields of an environment's observations that count steps."""
-    if probe.n_actions == 1:  # every field is the same whatever the actions
-        return []
-    return _walk_counters(probe, rng, SHORT_WALK) and _walk_counters(probe, rng, LONG_WALK)
-
-
-def _walk_counters(probe: Probe, rng: np.random.Generator, steps: int) -> list[str]:
-    start = probe.reset(0)
-    words = [rng.integers(probe.n_actions, size=steps).tolist() for _ in range(4)]
-    walks = [[snapshot.observation for snapshot in probe.walk(start, word)] for word in words]
-    shortest = min(map(len, walks))
-    return counters([walk[:shortest] for walk in walks]) if shortest > 2 else []
+    fields: list[str] = []
+    for steps in (SHORT_WALK, LONG_WALK) if probe.n_actions > 1 else ():
+        start = probe.reset(0)
+        words = [rng.integers(probe.n_actions, size=steps).tolist() for _ in range(4)]
+        walks = [[snapshot.observation for snapshot in probe.walk(start, word)] for word in words]
+        shortest = min(map(len, walks))
+        fields = counters([walk[:shortest] for walk in walks]) if shortest > 2 else []
+        if not fields:
+            break
+    return fields
 
 
 def check_counters(probe: Probe, rng: np.random.Generator) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import gymnasium as gym
@@ -16,12 +17,7 @@ from easee.priors.equivalences import Equivalences
 from easee.probing.evidence import Counterexample, RelationCheck
 from easee.probing.probe import Probe, Progress, Snapshot, Word, check_env
 from easee.probing.setup import Setup, set_up
-from easee.probing.significance import (
-    holm,
-    min_repeats,
-    outcomes,
-    permutation_test,
-)
+from easee.probing.significance import holm, min_repeats, outcomes, permutation_test
 from easee.probing.state_keys import StateOf
 
 MAX_COUNTEREXAMPLES = 3  # per relation
@@ -96,17 +92,8 @@ def verify(
     checked_count(repeats, "repeats", least=2)
     check_env(env)
     words = _words(omega, names_or_numbers(env), dict(rename or {}))
-    setup = set_up(
-        env,
-        states,
-        state=state,
-        seed=seed,
-        stream=1,
-        eventful=eventful,
-        rollout=rollout,
-        min_rollout=10_000,
-        compares_lengths=any(len(u) != len(v) for u, v in words),
-    )
+    unequal = any(len(u) != len(v) for u, v in words)
+    setup = set_up(env, states, state, seed, eventful, rollout, compares_lengths=unequal)
     notes = setup.notes
     if setup.random:
         name = f"repeats in {states} states of a random environment"
@@ -118,7 +105,13 @@ def verify(
     compare = partial(_compare_random, repeats=repeats) if setup.random else _compare
     checks = []
     for pair, (u, v) in zip(omega, words, strict=True):
-        checks.append(_checked_trials(compare(setup, pair, u, v)))
+        check = compare(setup, pair, u, v)
+        if not check.trials:
+            raise ArgumentError(
+                f"the relation {check} could not be tried: in each state, the episode was "
+                "truncated before the end of a word. Give the environment a longer time limit"
+            )
+        checks.append(check)
         if progress is not None:
             progress(len(checks), len(words))
     probe = setup.probe
@@ -150,22 +143,13 @@ def _words(omega: Equivalences, names: Names, rename: dict[str, str]) -> list[tu
                 f"{', '.join(omega.actions)}, the environment {', '.join(names)}. Pass its name in "
                 f"the environment as rename={{{action!r}: ...}}; {nearest(name, numbers)}"
             )
-    _check_distinct(mapping, names)
-    return [
-        (tuple(mapping[a] for a in left), tuple(mapping[a] for a in right)) for left, right in omega
-    ]
-
-
-def _check_distinct(mapping: dict[str, int], names: Names) -> None:
-    """Check that no two actions of the prior are the same action of the environment."""
-    first: dict[int, str] = {}
-    for action, number in mapping.items():
-        if number in first:
+    for one, two in combinations(mapping, 2):
+        if mapping[one] == mapping[two]:
             raise ArgumentError(
-                f"the prior's actions {first[number]!r} and {action!r} would both be the "
-                f"environment's {names[number]!r}: rename the other one, too"
+                f"the prior's actions {one!r} and {two!r} would both be the environment's "
+                f"{names[mapping[one]]!r}: rename the other one, too"
             )
-        first[number] = action
+    return [(tuple(mapping[a] for a in u), tuple(mapping[a] for a in v)) for u, v in omega]
 
 
 def _compare(setup: Setup, pair: tuple[Names, Names], u: Word, v: Word) -> RelationCheck:
@@ -220,12 +204,3 @@ def _counterexample(
     before, after_left, after_right = (probe.picture(state) for state in (start, left, right))
     pictures = None if before is None else (before, after_left, after_right)
     return Counterexample(start.observation, left.observation, right.observation, pictures)
-
-
-def _checked_trials(check: RelationCheck) -> RelationCheck:
-    if not check.trials:
-        raise ArgumentError(
-            f"the relation {check} could not be tried: in each state, the episode was truncated "
-            "before the end of a word. Give the environment a longer time limit"
-        )
-    return check

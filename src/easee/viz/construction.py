@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,14 +11,9 @@ from easee.graph import LocalGraph
 
 @dataclass(frozen=True)
 class Step:
-    """One step of the construction: an edge is added or pruned.
+    """One step: the edge of an action from `tail` to `head` is added, or `pruned`.
 
-    Attributes:
-        tail: node the edge starts from.
-        action: index of the action.
-        head: node the edge leads to.
-        new: whether the step adds the head.
-        pruned: whether the step removes the edge.
+    `new` tells whether the step also adds the head.
     """
 
     tail: int
@@ -44,4 +39,4 @@ def construction(graph: LocalGraph) -> list[Step]:
             steps.append(Step(tail, action, head, new=head not in added))
             added.add(head)
     pruned = [step for step in steps if not graph.forward[step.tail, step.action]]
-    return steps + [Step(s.tail, s.action, s.head, new=False, pruned=True) for s in pruned]
+    return steps + [replace(step, new=False, pruned=True) for step in pruned]

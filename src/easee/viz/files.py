@@ -6,18 +6,13 @@ import io
 import os
 import warnings
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from easee._utils.files import replacing
 from easee.errors import ArgumentError, MissingExtraError
 
 # Without dates and versions, the same picture gives the same file.
-_METADATA: dict[str, dict[str, None]] = {
-    "svg": {"Date": None},
-    "png": {"Software": None},
-    "pdf": {"CreationDate": None},
-}
+_METADATA = {"svg": {"Date": None}, "png": {"Software": None}, "pdf": {"CreationDate": None}}
 
 
 def subplots(
@@ -25,7 +20,7 @@ def subplots(
     columns: int = 1,
     *,
     figsize: tuple[float, float] | None = None,
-    layout: Any = None,
+    layout: Any = "constrained",
     **options: Any,
 ) -> tuple[Any, Any]:
     """Return a new figure and its axes, like `pyplot.subplots` but not registered with pyplot.
@@ -39,11 +34,6 @@ def subplots(
         raise MissingExtraError("matplotlib", "plot") from None
     figure = Figure(figsize=figsize, layout=layout)
     return figure, figure.subplots(rows, columns, **options)
-
-
-def pyplot() -> Any:
-    """Return a stand-in for pyplot with `subplots` and `close`."""
-    return SimpleNamespace(subplots=subplots, close=lambda figure: None)
 
 
 def save(figure: Any, path: str | os.PathLike[str], **options: Any) -> Path:
@@ -63,7 +53,7 @@ def save(figure: Any, path: str | os.PathLike[str], **options: Any) -> Path:
     buffer = io.BytesIO()
     with matplotlib.rc_context({"svg.hashsalt": "easee"}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")  # the font may lack characters of a name
-        figure.savefig(buffer, format=kind, dpi=130, metadata=_METADATA[kind], **options)
+        figure.savefig(buffer, format=kind, metadata=_METADATA[kind], **({"dpi": 130} | options))
     with replacing(target) as file:
         file.write(buffer.getvalue())
     return target

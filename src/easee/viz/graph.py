@@ -40,7 +40,7 @@ def draw_graph(
     """
     graph = policy.graph
     positions = _positions(graph)
-    figure, axes = subplots(figsize=_size(graph))
+    figure, axes = subplots(figsize=_size(graph), layout=None)
     _draw_policy(_Panel(axes, graph, positions), policy, pruned=pruned)
     title = (
         f"{len(graph):,} nodes · entropy {policy.entropy:.4f} of at most {policy.bound:.4f} · "
@@ -61,7 +61,8 @@ def draw_steps(graph: LocalGraph, path: str | os.PathLike[str]) -> None:
     positions = _positions(graph)
     columns = min(4, len(steps) + 1)
     rows = math.ceil((len(steps) + 1) / columns)
-    figure, grid = subplots(rows, columns, figsize=(2.9 * columns, 1.9 * rows), squeeze=False)
+    size = 2.9 * columns, 1.9 * rows
+    figure, grid = subplots(rows, columns, figsize=size, layout=None, squeeze=False)
     for i, axes in enumerate(grid.flat):
         if i > len(steps):
             axes.set_axis_off()
@@ -78,9 +79,8 @@ def draw_pipeline(
     graph = policy.graph
     positions = _positions(graph)
     width, height = _size(graph)
-    figure, (left, middle, right) = subplots(
-        1, 3, figsize=(2.6 + 2 * width, height), width_ratios=[2.6, width, width]
-    )
+    size, widths = (2.6 + 2 * width, height), [2.6, width, width]
+    figure, (left, middle, right) = subplots(1, 3, figsize=size, layout=None, width_ratios=widths)
     _write_prior(left, omega)
     left.set_title("equivalences", fontsize=11, color=_INK)
     _draw_construction(_Panel(middle, graph, positions), construction(graph))
@@ -122,26 +122,24 @@ class _Panel:
 
     def draw_edge_label(self, tail: int, head: int, label: str) -> None:
         """Write a label onto an edge, closer to its tail."""
-        x, y = 0.45 * self.positions[head] + 0.55 * self.positions[tail]
+        position = 0.45 * self.positions[head] + 0.55 * self.positions[tail]
         box = dict(boxstyle="round,pad=0.1", facecolor="white", edgecolor="none", alpha=0.85)
-        self._write(x, y, label, fontsize=8, color=_INK, bbox=box, zorder=2)
+        self._write(position, label, fontsize=8, color=_INK, bbox=box, zorder=2)
 
     def draw_node(
         self, node: int, label: str, fill: Any, *, shape: str, size: int = 9, ink: str = _INK
     ) -> None:
         """Draw a node as a label in a filled box."""
         box = dict(boxstyle=shape, facecolor=fill, edgecolor=_INK, lw=0.8)
-        x, y = self.positions[node]
-        self._write(x, y, label, fontsize=size, color=ink, bbox=box, zorder=3)
+        self._write(self.positions[node], label, fontsize=size, color=ink, bbox=box, zorder=3)
 
-    def _write(self, x: float, y: float, text: str, **style: Any) -> None:
-        self.axes.text(x, y, text, ha="center", va="center", **style)
+    def _write(self, position: NDArray[np.float64], text: str, **style: Any) -> None:
+        self.axes.text(*position, text, ha="center", va="center", **style)
 
     def fit(self) -> None:
         """Fit the axes to the graph and hide their frame."""
         (left, bottom), (right, top) = self.positions.min(axis=0), self.positions.max(axis=0)
-        self.axes.set_xlim(left - 0.35, right + 0.45)
-        self.axes.set_ylim(bottom - 0.7, top + 0.7)
+        self.axes.set(xlim=(left - 0.35, right + 0.45), ylim=(bottom - 0.7, top + 0.7))
         self.axes.set_axis_off()
 
 

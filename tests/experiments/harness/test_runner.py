@@ -153,7 +153,7 @@ def test_runs_with_damaged_files_are_repeated(tmp_path):
     store.open()
     todo = [r for r in FIG3.runs(2) if r.arm in ARMS]
     for r in todo:
-        store.add(r, FIG3.rows(r, simulation.measure(r)))
+        store.add(r, simulation.measure(r))
     first, second, *_ = sorted(store.parts.glob("*.csv"))
     first.write_bytes(first.read_bytes()[:-9])
     second.write_bytes(b"\0\1garbage\n")
@@ -191,17 +191,17 @@ def test_runs_that_another_process_finishes_meanwhile_are_kept(tmp_path, monkeyp
     store = Store(FIG3, tmp_path)
     store.parts.mkdir()
     late = next(r for r in FIG3.runs(2) if r.key == (ARMS[0], 1))
-    row = FIG3.rows(late, [(1, "unique states", 7.0)])
+    measured = [(1, "unique states", 7.0)]
     read = Store._read
 
     def add_and_read(self, parts):
-        store.add(late, row)
+        store.add(late, measured)
         return read(self, parts)
 
     monkeypatch.setattr(Store, "_read", add_and_read)
     store.gather(FIG3.runs(2))
     monkeypatch.undo()
-    assert [r for r in store.read().rows if r.seed == 1] == list(row)
+    assert [r for r in store.read().rows if r.seed == 1] == FIG3.rows(late, measured)
 
 
 def test_a_run_that_measures_nothing_is_not_repeated(tmp_path):
@@ -240,7 +240,7 @@ def test_folders_with_other_contents_are_rejected(tmp_path):
 def test_a_table_with_other_columns_is_rejected(tmp_path):
     run(tmp_path)
     (tmp_path / "runs.csv").write_text("a,b,c\n1,2,3\n")
-    with pytest.raises(ResultsError, match="no table of runs"):
+    with pytest.raises(ResultsError, match="not a table of runs"):
         run(tmp_path)
 
 

@@ -6,16 +6,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from easee.experiments.coverage.simulation import METRIC, SIZE, STEPS, measure
+from easee.experiments.coverage import simulation
+from easee.experiments.coverage.simulation import SIZE, STEPS, measure, ratios
 from easee.experiments.harness import plots
 from easee.experiments.harness.backends import one_by_one
 from easee.experiments.harness.figure import Figure, Row, Run
-from easee.experiments.harness.rows import count_seeds, group
-from easee.experiments.harness.statistics import Estimate, mean_interval, ratio_interval
-from easee.viz.files import save
+from easee.experiments.harness.rows import count_seeds, values_by_arm
+from easee.experiments.harness.statistics import Estimate, mean_interval
+from easee.viz.files import subplots
 
 PRIORS = {
     "CardinalGrid": {
@@ -38,20 +38,20 @@ EPISODES = (1, 10, 100, 1000)
 BAR_DEPTH = 4
 
 
+def arm(grid: str, prior: str, depth: int) -> str:
+    """Return the name of an arm."""
+    return f"{grid}/{prior}/{depth}"
+
+
 def _arms(grid: str) -> dict[str, dict[str, Any]]:
     """Return uniform actions, and every prior at every depth."""
-    arms: dict[str, dict[str, Any]] = {
-        f"{grid}/uniform": {"grid": grid, "explorer": "uniform", "episodes": EPISODES}
-    }
+    common = {"grid": grid, "episodes": EPISODES}
+    arms: dict[str, dict[str, Any]] = {f"{grid}/uniform": common | {"explorer": "uniform"}}
     for prior in PRIORS[grid]:
         for depth in DEPTHS:
-            arms[arm(grid, prior, depth)] = {
-                "grid": grid,
-                "explorer": "easee",
-                "prior": prior,
-                "depth": depth,
-                "episodes": EPISODES if depth == BAR_DEPTH else (100,),
-            }
+            easee = common | {"explorer": "easee", "prior": prior, "depth": depth}
+            few = {} if depth == BAR_DEPTH else {"episodes": (simulation.EPISODES,)}
+            arms[arm(grid, prior, depth)] = easee | few
     return arms
 
 
@@ -65,73 +65,48 @@ def runs(seeds: int) -> list[Run]:
     ]
 
 
-def arm(grid: str, prior: str, depth: int) -> str:
-    """Return the name of an arm."""
-    return f"{grid}/{prior}/{depth}"
-
-
-def ratios(rows: list[Row]) -> dict[tuple[str, str, int], Estimate]:
-    """Return the ratio to uniform actions over 100 episodes, by (grid, prior, depth)."""
-    values = group(rows)
-    estimates = {}
-    for grid, priors in PRIORS.items():
-        uniform = values.get((f"{grid}/uniform", METRIC, 100))
-        for prior in priors:
-            for depth in DEPTHS:
-                states = values.get((arm(grid, prior, depth), METRIC, 100))
-                if states and uniform:
-                    estimates[grid, prior, depth] = ratio_interval(
-                        list(states.values()), list(uniform.values())
-                    )
-    return estimates
-
-
 def table(rows: list[Row]) -> list[list[str]]:
     """Return the ratios, one line for each prior."""
-    estimates = ratios(rows)
-    depths = sorted({depth for _, _, depth in estimates})
+    by_arm = ratios(rows)
+    depths = [d for d in DEPTHS if any(name.endswith(f"/{d}") for name in by_arm)]
     lines = [["ratio to uniform at depth", *map(str, depths)]]
     for grid, priors in PRIORS.items():
         for prior, label in priors.items():
-            cells = [estimates.get((grid, prior, depth)) for depth in depths]
-            if any(cells):
-                ratio = [f"{e.value:.2f}" if e else "-" for e in cells]
-                lines.append([f"{grid}: {label}", *ratio])
+            estimates = [by_arm.get(arm(grid, prior, depth)) for depth in depths]
+            if any(estimates):
+                cells = [f"{e.value:.2f}" if e else "-" for e in estimates]
+                lines.append([f"{grid}: {label}", *cells])
     return lines
 
 
-def plot(rows: list[Row], folder: Path) -> list[Path]:
+def draw(rows: list[Row]) -> dict[str, Any]:
     """Draw the four panels."""
-    figure, panels = plots.subplots(2, 2, size=(12, 8.6))
-    estimates = ratios(rows)
-    for letter, grid, axes in zip("ab", PRIORS, panels[0], strict=True):
-        _ratio_panel(axes, grid, estimates)
+    figure, (above, below) = subplots(2, 2, figsize=(12, 8.6))
+    by_arm = ratios(rows)
+    for letter, grid, axes in zip("ab", PRIORS, above, strict=True):
+        _draw_ratios(axes, grid, by_arm)
         axes.set_title(f"({letter}) {grid}: 100 episodes, relative to uniform")
-    for letter, grid, axes in zip("cd", PRIORS, panels[1], strict=True):
-        _bar_panel(axes, grid, rows)
+    for letter, grid, axes in zip("cd", PRIORS, below, strict=True):
+        _draw_bars(axes, grid, rows)
         axes.set_title(f"({letter}) {grid}: unique states, EASEE at depth {BAR_DEPTH}")
     seeds = count_seeds(rows)
-    figure.suptitle(
-        f"Figure 3: 100 x 100 grids, 100 steps an episode, {seeds} seeds, 95% intervals"
-    )
-    return [save(figure, folder / "fig3.png")]
+    title = f"Figure 3: 100 x 100 grids, 100 steps an episode, {seeds} seeds, 95% intervals"
+    figure.suptitle(title)
+    return {"fig3": figure}
 
 
-def _ratio_panel(axes: Any, grid: str, ratios: dict[tuple[str, str, int], Estimate]) -> None:
+def _draw_ratios(axes: Any, grid: str, by_arm: dict[str, Estimate]) -> None:
     for colour, (prior, label) in zip(plots.COLOURS, PRIORS[grid].items(), strict=False):
-        depths = [depth for depth in DEPTHS if (grid, prior, depth) in ratios]
-        estimates = [ratios[grid, prior, depth] for depth in depths]
+        depths = [depth for depth in DEPTHS if arm(grid, prior, depth) in by_arm]
+        estimates = [by_arm[arm(grid, prior, depth)] for depth in depths]
         style = ":" if "printed" in label else "--" if "complete" in label else "-"
         plots.curve(axes, depths, estimates, color=colour, marker="o", linestyle=style, label=label)
     axes.axhline(1.0, color=plots.GREY, linewidth=1)
-    plots.bare(axes)
-    axes.set_xlabel("depth")
-    axes.set_ylabel("unique states / uniform")
-    axes.legend(frameon=False, fontsize=9)
+    plots.finish(axes, xlabel="depth", ylabel="unique states / uniform", legend=9)
 
 
-def _bar_panel(axes: Any, grid: str, rows: list[Row]) -> None:
-    values = group(rows)
+def _draw_bars(axes: Any, grid: str, rows: list[Row]) -> None:
+    states = [values_by_arm(rows, step=episodes) for episodes in EPISODES]
     arms = {"uniform": f"{grid}/uniform"} | {
         label: arm(grid, prior, BAR_DEPTH)
         for prior, label in PRIORS[grid].items()
@@ -140,11 +115,7 @@ def _bar_panel(axes: Any, grid: str, rows: list[Row]) -> None:
     width = 0.8 / len(arms)
     bars = zip(plots.BASELINE_FIRST, arms.items(), strict=False)
     for i, (colour, (label, name)) in enumerate(bars):
-        estimates = [
-            mean_interval(list(values[name, METRIC, n].values()))
-            for n in EPISODES
-            if (name, METRIC, n) in values
-        ]
+        estimates = [mean_interval(by_arm[name]) for by_arm in states if name in by_arm]
         axes.bar(
             [j + (i - (len(arms) - 1) / 2) * width for j in range(len(estimates))],
             [e.value for e in estimates],
@@ -155,11 +126,8 @@ def _bar_panel(axes: Any, grid: str, rows: list[Row]) -> None:
             error_kw={"linewidth": 0.8},
         )
     axes.set_yscale("log")
-    plots.bare(axes)
     axes.set_xticks(range(len(EPISODES)), [f"{n:,}" for n in EPISODES])
-    axes.set_xlabel("episodes")
-    axes.set_ylabel("unique states")
-    axes.legend(frameon=False, fontsize=8)
+    plots.finish(axes, xlabel="episodes", ylabel="unique states", legend=8)
 
 
 FIGURE = Figure(
@@ -168,7 +136,7 @@ FIGURE = Figure(
     runs=runs,
     seeds=20,
     backends=one_by_one(measure),
-    plot=plot,
+    draw=draw,
     table=table,
     config={"steps": STEPS, "size": list(SIZE), "episodes": list(EPISODES)},
 )

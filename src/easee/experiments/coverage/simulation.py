@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from easee.envs.grids import CardinalGrid, RotationGrid
 from easee.errors import ArgumentError
 from easee.experiments.harness.explorers import make_explorer
-from easee.experiments.harness.figure import Measured, Run
+from easee.experiments.harness.figure import Measured, Row, Run
+from easee.experiments.harness.rows import values_by_arm
+from easee.experiments.harness.statistics import Estimate, ratio_interval
 from easee.explorers.base import BaseExplorer
 
 Grid: TypeAlias = type[CardinalGrid] | type[RotationGrid]
@@ -22,6 +24,7 @@ Grid: TypeAlias = type[CardinalGrid] | type[RotationGrid]
 GRIDS: dict[str, Grid] = {"CardinalGrid": CardinalGrid, "RotationGrid": RotationGrid}
 STEPS = 100
 SIZE = (100, 100)
+EPISODES = 100  # for which arms are compared
 STATES = {"CardinalGrid": 10_000, "RotationGrid": 40_000}
 METRIC = "unique states"
 
@@ -34,6 +37,20 @@ def measure(run: Run) -> Measured:
     counts = run.settings["episodes"]
     seen = walk_run(run, max(counts))
     return [(n, METRIC, float(unique_states(seen[:, :n]))) for n in counts]
+
+
+def ratios(rows: list[Row]) -> dict[str, Estimate]:
+    """Return the ratio of the unique states to those of uniform actions on the same grid, by arm.
+
+    Names of arms begin with the grid: "GRID/uniform" is the baseline of "GRID/...".
+    """
+    states = values_by_arm(rows, metric=METRIC, step=EPISODES)
+    baselines = {arm: f"{arm.partition('/')[0]}/uniform" for arm in states}
+    return {
+        arm: ratio_interval(states[arm], states[baseline])
+        for arm, baseline in baselines.items()
+        if baseline in states
+    }
 
 
 def walk_run(run: Run, n_envs: int) -> NDArray[np.int32]:
@@ -68,11 +85,7 @@ def walk_table(
 ) -> NDArray[np.int32]:
     """Walk one episode per environment of the explorer, in a world given as a table.
 
-    Args:
-        table: int (states * actions,), the next state for each state and action.
-        start: first state.
-        explorer: chooses the actions.
-        steps: number of steps.
+    The table is int (states * actions,): the next state for each state and action.
     """
     state = np.full(explorer.n_envs, start, np.int32)
     seen = np.empty((steps + 1, explorer.n_envs), np.int32)

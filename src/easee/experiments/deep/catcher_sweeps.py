@@ -1,113 +1,77 @@
 """Beyond Figure 4b: Catcher over the depth of EASEE's graph, and over the width of the field.
 
-Only populations do these figures.
+Both need `--backend population`.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from easee.experiments.deep.dqn import (
-    LABELS,
-    LAST_TENTH,
-    POPULATION,
-    Comparison,
-    last_tenth,
-    unfinished,
-)
+from easee.experiments.deep import dqn
+from easee.experiments.deep.dqn import LABELS, Comparison, easee_arm
 from easee.experiments.deep.tasks import CATCHER
 from easee.experiments.harness.figure import Row
-from easee.experiments.harness.learning_curves import cell, finals, plot_learning, summary
-from easee.experiments.harness.plots import BASELINE_FIRST, bare, points, subplots
+from easee.experiments.harness.learning_curves import finals
+from easee.experiments.harness.plots import BASELINE_FIRST, error_bars, finish
 from easee.experiments.harness.rows import count_seeds
-from easee.experiments.harness.statistics import improvement_interval, mean_interval
-from easee.viz.files import save
+from easee.experiments.harness.statistics import cell, improvement_interval, mean_interval
+from easee.viz.files import subplots
 
 DEPTHS = (5, 10, 20, 30)
 WIDTHS = (20, 40, 60, 80)
-SIZES = {POPULATION: (CATCHER.paper_steps, 10)}
+SIZES = {dqn.POPULATION: (CATCHER.paper_steps, 10)}
 APART = 1.5  # distance between explorers in the picture over the width
 
-Settings = dict[str, Any]
+
+class WidthSweep(Comparison):
+    """Final rewards over the width of the field; the names of arms are "EXPLORER/WIDTH"."""
+
+    def ends(self, rows: list[Row], steps: int) -> dict[int, dict[str, list[float]]]:
+        """Return the final mean reward of every seed, by width and explorer."""
+        after = dqn.last_tenth(rows, steps)
+        rewards = {
+            w: {kind: list(finals(rows, f"{kind}/{w}", after).values()) for kind in self.labels}
+            for w in WIDTHS
+        }
+        return {width: by_kind for width, by_kind in rewards.items() if any(by_kind.values())}
+
+    def table(self, steps: int, rows: list[Row]) -> list[list[str]]:
+        """Return a line for each width."""
+        lines = [["field", *self.labels.values(), "EASEE's probability of improvement"]]
+        for width, by_kind in self.ends(rows, steps).items():
+            easee, uniform = by_kind["easee"], by_kind["uniform"]
+            improvement = improvement_interval(easee, uniform) if easee and uniform else None
+            means = [mean_interval(values) if values else None for values in by_kind.values()]
+            lines.append([_field(width), *map(cell, [*means, improvement])])
+        return lines
+
+    def draw(self, steps: int, rows: list[Row]) -> dict[str, Any]:
+        """Draw the final rewards of each explorer."""
+        figure, axes = subplots(figsize=(8, 5))
+        rewards = self.ends(rows, steps)
+        kinds = zip(self.labels.items(), BASELINE_FIRST, strict=False)
+        for i, ((kind, label), colour) in enumerate(kinds):
+            means = {w: mean_interval(ends[kind]) for w, ends in rewards.items() if ends[kind]}
+            x, y = [w + (i - 1) * APART for w in means], [mean.value for mean in means.values()]
+            style = {"fmt": "o", "markersize": 5, "linewidth": 1.6, "capsize": 3}
+            bars = error_bars([*means.values()])
+            axes.errorbar(x, y, bars, color=colour, label=label, **style)
+        axes.set_xticks(WIDTHS, [_field(width) for width in WIDTHS])
+        label = "size of the field; the height is the number of steps of an episode"
+        finish(axes, xlabel=label, ylabel=dqn.LAST_TENTH, ylim=CATCHER.rewards, legend=9)
+        seeds = count_seeds(rows)
+        axes.set_title(f"DQN on Catcher after {steps:,} steps, {seeds} seeds, 95% intervals")
+        return {self.name: figure}
 
 
-def _easee(depth: int) -> Settings:
-    return {"explorer": "easee", "prior": CATCHER.prior, "depth": depth}
+def _field(width: int) -> str:
+    return f"{width} x {width // 2}"
 
 
-# --- depth ------------------------------------------------------------------------------------
-
-DEPTH_ARMS = {"uniform": {"explorer": "uniform"}} | {f"easee/{d}": _easee(d) for d in DEPTHS}
-DEPTH_LABELS = {"uniform": "epsilon-greedy"} | {f"easee/{d}": f"EASEE, depth {d}" for d in DEPTHS}
-
-
-def depth_table(rows: list[Row], steps: int) -> list[list[str]]:
-    """Return a line for each depth."""
-    after = last_tenth(rows, steps)
-    return summary(rows, DEPTH_LABELS, baseline="uniform", after=after, what=LAST_TENTH)
-
-
-def depth_plot(rows: list[Row], folder: Path, steps: int) -> list[Path]:
-    """Draw the learning curves of all depths."""
-    title = f"DQN on Catcher over the depth of the graph, {count_seeds(rows)} seeds, 95% intervals"
-    path = folder / "catcher-depth.png"
-    caption = unfinished(rows, steps)
-    return [plot_learning(rows, path, arms=DEPTH_LABELS, title=title, caption=caption)]
-
-
-# --- width ------------------------------------------------------------------------------------
-
-KINDS = LABELS | {"easee": "EASEE, depth = height"}
-
-
-def _wide(kind: str, width: int) -> Settings:
-    explorer = _easee(width // 2) if kind == "easee" else {"explorer": kind}
+def _wide(kind: str, width: int) -> dict[str, Any]:
+    """Return the settings of an explorer on a field; EASEE's depth is the height of the field."""
+    explorer = easee_arm(CATCHER, width // 2) if kind == "easee" else {"explorer": kind}
     return explorer | {"env": {"width": width, "height": width // 2}}
-
-
-WIDTH_ARMS = {f"{kind}/{w}": _wide(kind, w) for w in WIDTHS for kind in KINDS}
-
-
-def ends(rows: list[Row], steps: int) -> dict[int, dict[str, list[float]]]:
-    """Return the final mean reward of every seed, by width and explorer, for existing widths."""
-    after = last_tenth(rows, steps)
-    rewards = {
-        width: {kind: finals(rows, f"{kind}/{width}", after) for kind in KINDS} for width in WIDTHS
-    }
-    return {width: by_kind for width, by_kind in rewards.items() if any(by_kind.values())}
-
-
-def width_table(rows: list[Row], steps: int) -> list[list[str]]:
-    """Return a line for each width."""
-    lines = [["field", *KINDS.values(), "EASEE's probability of improvement"]]
-    for width, by_kind in ends(rows, steps).items():
-        improvement = "-"
-        if by_kind["easee"] and by_kind["uniform"]:
-            improvement = cell(improvement_interval(by_kind["easee"], by_kind["uniform"]))
-        means = [cell(mean_interval(values)) if values else "-" for values in by_kind.values()]
-        lines.append([f"{width} x {width // 2}", *means, improvement])
-    return lines
-
-
-def width_plot(rows: list[Row], folder: Path, steps: int) -> list[Path]:
-    """Draw the final rewards over the width of the field."""
-    figure, axes = subplots(size=(8, 5))
-    rewards = ends(rows, steps)
-    for i, ((kind, label), colour) in enumerate(zip(KINDS.items(), BASELINE_FIRST, strict=False)):
-        widths = [width for width, by_kind in rewards.items() if by_kind[kind]]
-        shifted = [width + (i - 1) * APART for width in widths]
-        estimates = [mean_interval(rewards[width][kind]) for width in widths]
-        points(axes, shifted, estimates, color=colour, label=label)
-    bare(axes)
-    axes.set_xticks(WIDTHS, [f"{width} x {width // 2}" for width in WIDTHS])
-    axes.set_xlabel("size of the field; the height is the number of steps of an episode")
-    axes.set_ylabel(LAST_TENTH)
-    axes.set_ylim(-1, 1)
-    axes.legend(frameon=False, fontsize=9)
-    seeds = count_seeds(rows)
-    axes.set_title(f"DQN on Catcher after {steps:,} steps, {seeds} seeds, 95% intervals")
-    return [save(figure, folder / "catcher-width.png")]
 
 
 FIGURES = [
@@ -115,18 +79,18 @@ FIGURES = [
         name="catcher-depth",
         title="DQN on Catcher over the depth of the graph",
         task=CATCHER,
-        arms=DEPTH_ARMS,
+        arms={"uniform": {"explorer": "uniform"}}
+        | {f"easee/{depth}": easee_arm(CATCHER, depth) for depth in DEPTHS},
+        labels={"uniform": LABELS["uniform"]}
+        | {f"easee/{depth}": f"EASEE, depth {depth}" for depth in DEPTHS},
         sizes=SIZES,
-        plot=depth_plot,
-        table=depth_table,
     ).figure(),
-    Comparison(
+    WidthSweep(
         name="catcher-width",
         title="DQN on Catcher over the width of the field",
         task=CATCHER,
-        arms=WIDTH_ARMS,
+        arms={f"{kind}/{width}": _wide(kind, width) for width in WIDTHS for kind in LABELS},
+        labels=LABELS | {"easee": "EASEE, depth = height"},
         sizes=SIZES,
-        plot=width_plot,
-        table=width_table,
     ).figure(),
 ]

@@ -7,10 +7,9 @@ paper's size by default, which takes days on a CPU, and `--steps` and `--seeds` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from easee.experiments.deep.population_backend import PopulationBackend
@@ -18,35 +17,32 @@ from easee.experiments.deep.sb3_backend import measure
 from easee.experiments.deep.tasks import BOXING, CARNIVAL, CATCHER, FREEWAY, Task
 from easee.experiments.harness.backends import one_by_one
 from easee.experiments.harness.figure import Backend, Figure, Row, Run
-from easee.experiments.harness.learning_curves import plot_learning, summary
+from easee.experiments.harness.learning_curves import draw_curves, summary
+from easee.experiments.harness.plots import finish
 from easee.experiments.harness.rows import count_seeds
+from easee.viz.files import subplots
 
 SB3, POPULATION = "stable-baselines3", "population"
 BACKENDS: dict[str, Mapping[str, Backend]] = {
     SB3: one_by_one(measure),
     POPULATION: {"population": PopulationBackend()},
 }
-FOLDERS = {SB3: "{name}-sb3", POPULATION: "{name}"}
 LAST_TENTH = "mean reward, last tenth"
-LABELS = {
-    "uniform": "epsilon-greedy",
-    "easee": "EASEE",
-    "zeta": "temporally extended, µ = 2",
-}
+LABELS = {"uniform": "epsilon-greedy", "easee": "EASEE", "zeta": "temporally extended, µ = 2"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Comparison:
     """A comparison of explorers for DQN on a task: a figure for each agent and length of training.
 
     Attributes:
         name: name of the figure.
-        title: one line.
+        title: one line; the picture's title is the part after a colon.
         task: what is learned.
         arms: by arm, the settings of its explorer and, as `env`, options of its environment.
+        labels: by arm, its label in the table and the picture.
         sizes: by agent, the default numbers of steps and seeds; the first agent is the default.
-        plot: from rows, a folder and the number of steps to pictures.
-        table: from rows and the number of steps to the lines of a table.
+        limits: limits of the rewards in the picture.
         from_paper: whether the paper has this figure, so that reductions are reported.
     """
 
@@ -54,9 +50,9 @@ class Comparison:
     title: str
     task: Task
     arms: Mapping[str, dict[str, Any]]
+    labels: Mapping[str, str]
     sizes: Mapping[str, tuple[int, int]]
-    plot: Callable[[list[Row], Path, int], list[Path]]
-    table: Callable[[list[Row], int], list[list[str]]]
+    limits: tuple[float, float] | None = None
     from_paper: bool = False
 
     def figure(self, agent: str | None = None, steps: int | None = None) -> Figure:
@@ -65,19 +61,19 @@ class Comparison:
         agent = agent or default_agent
         default, seeds = self.sizes[agent]
         total = steps or default
-        folder = FOLDERS[agent].format(name=self.name)
+        folder = f"{self.name}-sb3" if agent == SB3 else self.name
         return Figure(
             name=self.name,
             title=self.title,
             runs=partial(self._runs, total),
             seeds=seeds,
             backends=BACKENDS[agent],
-            plot=lambda rows, folder: self.plot(rows, folder, total),
-            table=lambda rows: self.table(rows, total),
+            draw=partial(self.draw, total),
+            table=partial(self.table, total),
             config=self.task.config | {"steps": total, "agent": agent},
             folder=folder if total == default else f"{folder}-{total}",
             steps=total,
-            reduced=_reduction(self.task, total, seeds) if self.from_paper else "",
+            reduced=self._reduction(total, seeds),
             variants={
                 backend: partial(self._variant, other, steps)
                 for other in (self.sizes if agent == default_agent else [agent])
@@ -96,6 +92,38 @@ class Comparison:
             for arm, settings in self.arms.items()
         ]
 
+    def _reduction(self, steps: int, seeds: int) -> str:
+        """Return a sentence about what is less than in the paper, or an empty string."""
+        less = []
+        if self.from_paper and steps < self.task.paper_steps:
+            less.append(f"{steps:,} steps instead of {self.task.paper_steps:,}")
+        if self.from_paper and seeds < self.task.paper_seeds:
+            less.append(f"{seeds} seeds instead of {self.task.paper_seeds}")
+        return f"Reduced against the paper: {' and '.join(less)}." if less else ""
+
+    def table(self, steps: int, rows: list[Row]) -> list[list[str]]:
+        """Return a line for each arm."""
+        after = last_tenth(rows, steps)
+        return summary(rows, self.labels, baseline="uniform", after=after, what=LAST_TENTH)
+
+    def draw(self, steps: int, rows: list[Row]) -> dict[str, Any]:
+        """Draw the learning curves of all arms."""
+        figure, axes = subplots(figsize=(8, 5))
+        draw_curves(axes, rows, self.labels)
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+        seeds = count_seeds(rows)
+        title = f"{self.title.rpartition(': ')[-1]}, {seeds} seeds, 95% intervals"
+        finish(axes, title=title, xlabel="agent steps", ylabel="mean reward", legend=9)
+        if self.limits is not None:
+            axes.set_ylim(*self.limits)
+        remarks = [self._reduction(steps, seeds)]
+        reached = max(row.step for row in rows)
+        if reached < 0.95 * steps:  # the last bin may have no episode
+            remarks.append(f"Not finished: shown up to step {reached:,}.")
+        if any(remarks):
+            figure.supxlabel(" ".join(filter(None, remarks)), fontsize=8)
+        return {self.name: figure}
+
 
 def last_tenth(rows: list[Row], steps: int) -> int:
     """Return the step after which the last tenth of training begins.
@@ -105,74 +133,33 @@ def last_tenth(rows: list[Row], steps: int) -> int:
     return min(round(0.9 * steps), max(row.step for row in rows) - 1)
 
 
-def unfinished(rows: list[Row], steps: int) -> str:
-    """Return a remark if training has not ended yet; the last bin may have no episode."""
-    reached = max(row.step for row in rows)
-    return f"Not finished: shown up to step {reached:,}." if reached < 0.95 * steps else ""
-
-
-def _reduction(task: Task, steps: int, seeds: int) -> str:
-    """Return a sentence about what is less than in the paper, or an empty string."""
-    less = []
-    if steps < task.paper_steps:
-        less.append(f"{steps:,} steps instead of {task.paper_steps:,}")
-    if seeds < task.paper_seeds:
-        less.append(f"{seeds} seeds instead of {task.paper_seeds}")
-    return f"Reduced against the paper: {' and '.join(less)}." if less else ""
-
-
-# --- the paper's figures ----------------------------------------------------------------------
+def easee_arm(task: Task, depth: int) -> dict[str, Any]:
+    """Return the settings of EASEE on a task."""
+    return {"explorer": "easee", "prior": task.prior, "depth": depth}
 
 
 def _paper_figure(
     task: Task, title: str, *, sb3: tuple[int, int], population: tuple[int, int]
 ) -> Figure:
     """Return the figure of a task, given the numbers of steps and seeds for both agents."""
-    easee = {"explorer": "easee", "prior": task.prior, "depth": task.depth}
     return Comparison(
         name=task.name,
         title=title,
         task=task,
-        arms={"uniform": {"explorer": "uniform"}, "easee": easee, "zeta": {"explorer": "zeta"}},
+        arms={kind: {"explorer": kind} for kind in LABELS} | {"easee": easee_arm(task, task.depth)},
+        labels=LABELS | {"easee": f"EASEE, depth {task.depth}"},
         sizes={SB3: sb3, POPULATION: population},
-        plot=partial(_plot, task),
-        table=partial(_table, task),
+        limits=task.rewards,
         from_paper=True,
     ).figure()
-
-
-def _labels(task: Task) -> dict[str, str]:
-    return LABELS | {"easee": f"EASEE, depth {task.depth}"}
-
-
-def _table(task: Task, rows: list[Row], steps: int) -> list[list[str]]:
-    after = last_tenth(rows, steps)
-    return summary(rows, _labels(task), baseline="uniform", after=after, what=LAST_TENTH)
-
-
-def _plot(task: Task, rows: list[Row], folder: Path, steps: int) -> list[Path]:
-    seeds = count_seeds(rows)
-    remarks = (_reduction(task, steps, seeds), unfinished(rows, steps))
-    return [
-        plot_learning(
-            rows,
-            folder / f"{task.name}.png",
-            arms=_labels(task),
-            title=f"DQN on {task.name.capitalize()}, {seeds} seeds, 95% intervals",
-            caption=" ".join(filter(None, remarks)),
-            limits=task.rewards,
-        )
-    ]
 
 
 CATCHER_FIGURE = _paper_figure(
     CATCHER, "Figure 4b: DQN on Catcher", sb3=(30_000, 3), population=(300_000, 20)
 )
 ATARI_FIGURES = [
-    _paper_figure(
-        task, title, sb3=(task.paper_steps, task.paper_seeds), population=(population_steps, 5)
-    )
-    for task, title, population_steps in (
+    _paper_figure(task, title, sb3=(task.paper_steps, task.paper_seeds), population=(steps, 5))
+    for task, title, steps in (
         (FREEWAY, "Figure 4c: DQN on Freeway", 500_000),
         (BOXING, "Figure 7a: DQN on Boxing", 300_000),
         (CARNIVAL, "Figure 7b: DQN on Carnival", 300_000),

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from easee.errors import ArgumentError
 from easee.experiments.deep.tasks import TASKS, hyperparameters
-from easee.experiments.harness.explorers import generator
+from easee.experiments.harness.explorers import agent_seed
 from easee.experiments.harness.figure import Done, Monitor, Options, Run
 from easee.experiments.harness.learning_curves import METRIC
+from easee.experiments.harness.rows import group
 
 if TYPE_CHECKING:
     from easee.agents.population import Curves, Population
@@ -56,10 +57,8 @@ class PopulationBackend:
 
 def _populations(runs: list[Run]) -> list[list[Run]]:
     """Group runs that can be trained side by side: same task, steps and environment."""
-    parts: dict[str, list[Run]] = {}
-    for run in runs:
-        kind = repr([run.settings.get(name) for name in ("task", "steps", "env")])
-        parts.setdefault(kind, []).append(run)
+    shared = ("task", "steps", "env")
+    parts = group(runs, lambda run: repr([run.settings.get(name) for name in shared]))
     return list(parts.values())
 
 
@@ -84,9 +83,9 @@ def make_population(runs: list[Run]) -> Population | AtariPopulation:
     from easee.agents.population import Settings
 
     task, steps = TASKS[runs[0].settings["task"]], runs[0].settings["steps"]
-    seeds = [int(generator(run).integers(2**31)) for run in runs]
     settings = Settings(steps, **hyperparameters(task, steps))
-    population: Population | AtariPopulation = task.make_population(runs, seeds, settings)
+    population: Population | AtariPopulation
+    population = task.make_population(runs, list(map(agent_seed, runs)), settings)
     return population
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from easee.experiments.deep.tasks import TASKS, Task, hyperparameters
-from easee.experiments.harness.explorers import generator, make_explorer
+from easee.experiments.harness.explorers import agent_seed, make_explorer
 from easee.experiments.harness.figure import Measured, Run
 from easee.experiments.harness.learning_curves import binned
 from easee.experiments.harness.progress import report
@@ -26,9 +26,8 @@ def measure(run: Run) -> Measured:
     from stable_baselines3.common.callbacks import BaseCallback
 
     task, steps = TASKS[run.settings["task"]], run.settings["steps"]
-    explorer = None
-    if run.settings["explorer"] != "uniform":
-        explorer = make_explorer(run, task.n_actions)
+    uniform = run.settings["explorer"] == "uniform"
+    explorer = None if uniform else make_explorer(run, task.n_actions)
     ends: list[tuple[int, float]] = []
 
     class Listen(BaseCallback):
@@ -44,7 +43,7 @@ def measure(run: Run) -> Measured:
         model = DQN(
             env=task.make_env(run.settings.get("env", {})),
             explorer=explorer,
-            seed=int(generator(run).integers(2**31)),
+            seed=agent_seed(run),
             device="cpu",
             **arguments(task, steps),
         )

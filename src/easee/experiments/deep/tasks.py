@@ -31,13 +31,7 @@ class Task(ABC):
         depth: depth of EASEE's graph.
         paper_steps: number of training steps in the paper.
         paper_seeds: number of seeds in the paper.
-        buffer_size: size of the replay buffer.
-        exploration_fraction: fraction of training over which epsilon is annealed from 1.
-        exploration_final_eps: final epsilon.
-        learning_rate: learning rate of Adam.
-        batch_size: batch size of an update.
-        train_freq: steps between two updates.
-        target_update_interval: steps between two copies to the target network.
+        buffer_size, ..., target_update_interval: arguments of Stable-Baselines3's DQN.
         paper_learning_starts: steps before the first update. The paper leaves it at
             Stable-Baselines3's default, which was 50,000 at that time.
         bins: points of the learning curve.
@@ -121,8 +115,8 @@ class JaxTask(Task):
         arms = {run.arm: run.settings for run in runs}
         tables = {arm: make_tables(arms[arm], self.n_actions) for arm in arms}
         explorers, network = [tables[run.arm] for run in runs], resolve_name(self.network)
-        make = resolve_name(self.population)
-        return make(world, explorers, seeds, settings, network, bins=self.bins)
+        population = resolve_name(self.population)
+        return population(world, explorers, seeds, settings, network, bins=self.bins)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,8 +143,8 @@ class AtariTask(Task):
     def make_population(self, runs: list[Run], seeds: list[int], settings: Settings) -> Any:
         """Return a population that plays the game."""
         explorers = [make_explorer(run, self.n_actions) for run in runs]
-        make = resolve_name(self.population)
-        return make(self.name, explorers, seeds, settings, bins=self.bins)
+        population = resolve_name(self.population)
+        return population(self.name, explorers, seeds, settings, bins=self.bins)
 
 
 CATCHER = JaxTask(
@@ -186,13 +180,9 @@ TASKS: dict[str, Task] = {task.name: task for task in (CATCHER, FREEWAY, BOXING,
 
 def hyperparameters(task: Task, steps: int) -> dict[str, Any]:
     """Return the arguments of DQN for a number of training steps, by Stable-Baselines3's names."""
-    return {
-        "learning_rate": task.learning_rate,
+    unscaled = ["learning_rate", "batch_size", "train_freq", "target_update_interval"]
+    unscaled += ["exploration_fraction", "exploration_final_eps"]
+    return {name: getattr(task, name) for name in unscaled} | {
         "buffer_size": min(task.buffer_size, steps),
         "learning_starts": task.paper_learning_starts * steps // task.paper_steps,
-        "batch_size": task.batch_size,
-        "train_freq": task.train_freq,
-        "target_update_interval": task.target_update_interval,
-        "exploration_fraction": task.exploration_fraction,
-        "exploration_final_eps": task.exploration_final_eps,
     }

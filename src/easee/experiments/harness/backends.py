@@ -28,8 +28,7 @@ class ClusterError(EaseeError, ConnectionError):
 def one_by_one(measure: Measure) -> dict[str, Backend]:
     """Return the backends for figures whose runs are done one by one.
 
-    Args:
-        measure: does a run. A function of a module, so that other processes can import it.
+    Other processes import `measure`, so it must be a function of a module.
     """
     return {"local": LocalProcesses(measure), "ray": RayCluster(measure)}
 
@@ -122,9 +121,8 @@ def _connect(address: str | None) -> Any:
         import ray
     except ImportError:
         raise MissingExtraError("ray", "ray") from None
-    options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
-    if address is None:
-        options["include_dashboard"] = False
+    options: dict[str, Any] = {} if address else {"include_dashboard": False}
+    options |= {"log_to_driver": False, "logging_level": "ERROR"}
     try:
         ray.init(address=address or "local", **options)
     except (ConnectionError, RuntimeError, ValueError) as error:

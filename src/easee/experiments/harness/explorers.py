@@ -32,6 +32,11 @@ def generator(run: Run) -> np.random.Generator:
     return np.random.default_rng([run.seed, *run.arm.encode()])
 
 
+def agent_seed(run: Run) -> int:
+    """Return the random seed of the agent of a run."""
+    return int(generator(run).integers(2**31))
+
+
 def make_explorer(run: Run, n_actions: int, n_envs: int = 1) -> BaseExplorer:
     """Return the explorer of a run."""
     kind, rng = run.settings["explorer"], generator(run)
@@ -62,12 +67,8 @@ def _policy_and_floor(settings: Mapping[str, Any]) -> tuple[ExplorationPolicy, f
     """Return the policy of an arm that explores with EASEE, and its floor."""
     if settings["explorer"] != "easee":
         raise ArgumentError(f"expected the explorer 'easee' here, found {settings['explorer']!r}")
-    policy = policy_of(
-        settings["prior"],
-        settings["depth"],
-        settings.get("last_only", False),
-        tuple(settings.get("more", ())),
-    )
+    last_only, more = settings.get("last_only", False), tuple(settings.get("more", ()))
+    policy = policy_of(settings["prior"], settings["depth"], last_only, more)
     return policy, settings.get("floor", 0.0)
 
 

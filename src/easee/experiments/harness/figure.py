@@ -9,22 +9,14 @@ from typing import Any, NamedTuple, Protocol
 
 from easee._utils.checks import checked_count, nearest
 from easee.errors import ArgumentError
+from easee.viz.files import save
 
 BACKENDS = ("local", "ray", "population")
 Key = tuple[str, int]  # arm and seed of a run
 
 
 class Row(NamedTuple):
-    """One measured value.
-
-    Attributes:
-        figure: name of the figure.
-        arm: what was run, for example a prior at a depth.
-        seed: seed of the run.
-        step: position in the run, in the figure's own unit (episodes, steps).
-        metric: what was measured.
-        value: its value.
-    """
+    """One measured value; `step` is in the figure's own unit, such as episodes."""
 
     figure: str
     arm: str
@@ -41,13 +33,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Run:
-    """One independent piece of work: its rows depend on nothing else.
-
-    Attributes:
-        arm: name of the arm in the figure.
-        seed: random seed.
-        settings: everything else that the run depends on, as plain data.
-    """
+    """One independent piece of work: its rows depend on arm, seed and settings (plain data)."""
 
     arm: str
     seed: int
@@ -65,12 +51,7 @@ Done = tuple[Run, Measured]
 
 @dataclass(frozen=True)
 class Options:
-    """Options of the backends.
-
-    Attributes:
-        jobs: number of local processes; by default one per core.
-        address: address of a Ray cluster; by default one is started on this machine.
-    """
+    """Options of the backends, see `run_missing`."""
 
     jobs: int | None = None
     address: str | None = None
@@ -113,7 +94,7 @@ class Figure:
         runs: from the number of seeds to the runs.
         seeds: default number of seeds.
         backends: by name, the backends that do these runs.
-        plot: from all rows to pictures in a folder; returns their paths.
+        draw: from all rows to matplotlib figures, by file name without suffix.
         table: from all rows to the lines of a table, the header first.
         config: everything else that the results depend on, as plain data.
         folder: folder of the results under `results`; by default the name of the figure.
@@ -128,7 +109,7 @@ class Figure:
     runs: Callable[[int], list[Run]]
     seeds: int
     backends: Mapping[str, Backend]
-    plot: Callable[[list[Row], Path], list[Path]]
+    draw: Callable[[list[Row]], Mapping[str, Any]]
     table: Callable[[list[Row]], list[list[str]]]
     config: Mapping[str, Any] = field(default_factory=dict)
     folder: str = ""
@@ -137,11 +118,7 @@ class Figure:
     variants: Mapping[str, Callable[[int | None], Figure]] = field(default_factory=dict)
 
     def for_backend(self, backend: str) -> Figure:
-        """Return the figure as a backend does it, in the size that it has there.
-
-        Raises:
-            ArgumentError: the backend is unknown, or cannot do this figure.
-        """
+        """Return the figure as a backend does it, in the size that it has there."""
         if backend not in BACKENDS:
             raise ArgumentError(f"expected a backend of {', '.join(BACKENDS)}, found {backend!r}")
         if backend in self.backends:
@@ -161,11 +138,7 @@ class Figure:
         return self.for_backend("population") if "population" in self.variants else None
 
     def with_steps(self, steps: int) -> Figure:
-        """Return the figure with runs of another length; its results have a folder of their own.
-
-        Raises:
-            ArgumentError: the length of the runs cannot be chosen.
-        """
+        """Return the figure with runs of another length; its results have a folder of their own."""
         if not self.variants:
             raise ArgumentError(f"{self.name} has no number of steps to choose: leave out --steps")
         checked_count(steps, "steps")
@@ -174,6 +147,10 @@ class Figure:
     def rows(self, run: Run, measured: Measured) -> list[Row]:
         """Return the rows of a run."""
         return [Row(self.name, run.arm, run.seed, *values) for values in measured]
+
+    def plot(self, rows: list[Row], folder: Path) -> list[Path]:
+        """Save the pictures in a folder and return their paths."""
+        return [save(picture, folder / f"{name}.png") for name, picture in self.draw(rows).items()]
 
 
 def runs_of(arms: Mapping[str, Mapping[str, Any]]) -> Callable[[int], list[Run]]:
@@ -188,10 +165,8 @@ def chosen_runs(figure: Figure, seeds: int, arms: Iterable[str] | None = None) -
     if seeds < 1:
         raise ArgumentError(f"expected at least 1 seed, found {seeds}")
     runs = figure.runs(seeds)
-    if arms is None:
-        return runs
     known = list(dict.fromkeys(run.arm for run in runs))
-    chosen = list(arms)
+    chosen = known if arms is None else list(arms)
     for arm in chosen:
         if arm not in known:
             raise ArgumentError(f"{figure.name} has no arm {arm!r}: {nearest(arm, known)}")

@@ -6,16 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from easee.experiments.harness.statistics import Estimate
-from easee.viz.files import pyplot
 
 COLOURS = ("#1d3557", "#e76f51", "#2a9d8f", "#e9a23b", "#7b4ea3", "#8d99ae", "#c1121f", "#588157")
 GREY = "#6c757d"
 BASELINE_FIRST = (GREY, *COLOURS)
-
-
-def subplots(*shape: int, size: tuple[float, float], **options: Any) -> Any:
-    """Return a new matplotlib figure of a size in inches, and its axes."""
-    return pyplot().subplots(*shape, figsize=size, layout="constrained", **options)
 
 
 def curve(axes: Any, x: Sequence[float], estimates: Sequence[Estimate], **style: Any) -> None:
@@ -25,17 +19,14 @@ def curve(axes: Any, x: Sequence[float], estimates: Sequence[Estimate], **style:
     axes.fill_between(x, lows, highs, color=line.get_color(), alpha=0.18, linewidth=0)
 
 
-def points(axes: Any, x: Sequence[float], estimates: Sequence[Estimate], **style: Any) -> None:
-    """Draw values as separate points with bars for their intervals."""
-    values, bars = [e.value for e in estimates], error_bars(estimates)
-    axes.errorbar(x, values, bars, fmt="o", markersize=5, linewidth=1.6, capsize=3, **style)
-
-
 def error_bars(estimates: Sequence[Estimate]) -> list[list[float]]:
     """Return the lengths of the intervals below and above the values, as matplotlib takes them."""
     return [[e.value - e.low for e in estimates], [e.high - e.value for e in estimates]]
 
 
-def bare(axes: Any) -> None:
-    """Remove the top and right spines."""
+def finish(axes: Any, *, legend: float | None = None, **properties: Any) -> None:
+    """Remove two spines, set properties such as labels, and add a legend of a font size."""
     axes.spines[["top", "right"]].set_visible(False)
+    axes.set(**properties)
+    if legend is not None:
+        axes.legend(frameon=False, fontsize=legend)

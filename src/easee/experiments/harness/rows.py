@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from easee.errors import EaseeError
 from easee.experiments.harness.figure import Key, Row
+
+Item = TypeVar("Item")
+GroupKey = TypeVar("GroupKey", bound=Hashable)
 
 
 class ResultsError(EaseeError, ValueError):
@@ -18,13 +22,7 @@ class ResultsError(EaseeError, ValueError):
 
 @dataclass(frozen=True)
 class Results:
-    """Contents of a table of rows.
-
-    Attributes:
-        rows: all readable rows.
-        problems: one message for each unreadable line.
-        damaged: runs that the unreadable lines may belong to.
-    """
+    """Readable rows, a problem for each unreadable line, and the runs it may belong to."""
 
     rows: list[Row]
     problems: list[str]
@@ -43,11 +41,7 @@ def to_csv(rows: Iterable[Row], *, header: bool) -> bytes:
 
 
 def read_csv(path: Path, figure: str, *, header: bool) -> Results:
-    """Read the rows of a figure; a missing file has none.
-
-    Raises:
-        ResultsError: the header does not name the columns of a table of rows.
-    """
+    """Read the rows of a figure; a missing file has none."""
     results = Results([], [], set())
     if not path.exists():
         return results
@@ -56,7 +50,7 @@ def read_csv(path: Path, figure: str, *, header: bool) -> Results:
             if header and number == 1:
                 if tuple(cells) != Row._fields:
                     raise ResultsError(
-                        f"{path} is no table of runs: expected the columns "
+                        f"{path} is not a table of runs: expected the columns "
                         f"{', '.join(Row._fields)}, found {', '.join(cells)}"
                     )
                 continue
@@ -81,11 +75,22 @@ def _parse(cells: list[str], figure: str) -> Row | None:
     return row if name == figure else None
 
 
-def group(rows: Iterable[Row]) -> Mapping[tuple[str, str, int], dict[int, float]]:
-    """Return values by (arm, metric, step), each a mapping from seed to value."""
-    values: dict[tuple[str, str, int], dict[int, float]] = {}
+def group(items: Iterable[Item], key: Callable[[Item], GroupKey]) -> dict[GroupKey, list[Item]]:
+    """Return items by the value of a function, in the order of the items."""
+    groups: dict[GroupKey, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
+
+
+def values_by_arm(
+    rows: Iterable[Row], *, metric: str | None = None, step: int | None = None
+) -> dict[str, list[float]]:
+    """Return the values of each arm, of all metrics and steps or of one."""
+    values: dict[str, list[float]] = {}
     for row in rows:
-        values.setdefault((row.arm, row.metric, row.step), {})[row.seed] = row.value
+        if metric in (None, row.metric) and step in (None, row.step):
+            values.setdefault(row.arm, []).append(row.value)
     return values
 
 

@@ -7,17 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from easee._utils.checks import checked_count
 from easee.experiments.harness.figure import (
-    Done,
     Figure,
     Key,
     Monitor,
@@ -71,16 +64,12 @@ def run_missing(
         store.note(" ".join(["easee", *sys.argv[1:]]))
         with _progress(console) as progress:
             bar = _Bar(progress, figure.name, runs, todo)
-            monitor = Monitor(bar.report, store.checkpoint, lambda done: _show(store, done))
+            monitor = Monitor(bar.report, store.checkpoint, store.show)
             for batch in executor.execute(todo, options, monitor):
                 for run, measured in batch:
-                    store.add(run, figure.rows(run, measured))
+                    store.add(run, measured)
                 bar.finish([run for run, _ in batch])
     return store.gather(figure.runs(max(seeds, figure.seeds)))
-
-
-def _show(store: Store, done: list[Done]) -> None:
-    store.show(row for run, measured in done for row in store.figure.rows(run, measured))
 
 
 class _Bar:
@@ -110,12 +99,7 @@ class _Bar:
 
 
 def _progress(console: Console) -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:.1f}/{task.total:.0f}"),
-        TimeElapsedColumn(),
-        TextColumn("left:"),
-        TimeRemainingColumn(),
-        console=console,
-    )
+    count = TextColumn("{task.completed:.1f}/{task.total:.0f}")
+    remaining = (TextColumn("left:"), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), count, TimeElapsedColumn())
+    return Progress(*columns, *remaining, console=console)

@@ -5,11 +5,11 @@ After Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistica
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import stats
 
 from easee.errors import ArgumentError
@@ -26,22 +26,33 @@ class Estimate(NamedTuple):
     high: float
 
 
-def mean_interval(values: ArrayLike, *, seed: int = 0) -> Estimate:
+def cell(estimate: Estimate | None, form: str = ".2f") -> str:
+    """Return an estimate as text; "-" for None.
+
+    >>> cell(Estimate(0.5, 0.25, 1.0))
+    '0.50 [0.25, 1.00]'
+    """
+    if estimate is None:
+        return "-"
+    return f"{estimate.value:{form}} [{estimate.low:{form}}, {estimate.high:{form}}]"
+
+
+def mean_interval(values: Iterable[float], *, seed: int = 0) -> Estimate:
     """Return the mean over seeds with its bootstrap interval.
 
     >>> mean_interval([1.0, 1.0, 1.0])
     Estimate(value=1.0, low=1.0, high=1.0)
     """
-    return _bootstrap(np.mean, _checked(values), seed=seed)
+    return _bootstrap(np.mean, values, seed=seed)
 
 
-def ratio_interval(values: ArrayLike, baseline: ArrayLike, *, seed: int = 0) -> Estimate:
+def ratio_interval(values: Iterable[float], baseline: Iterable[float]) -> Estimate:
     """Return the ratio of two means with its bootstrap interval, both resampled independently.
 
     >>> ratio_interval([2.0, 2.0], [1.0])
     Estimate(value=2.0, low=2.0, high=2.0)
     """
-    return _bootstrap(_ratio, _checked(values), _checked(baseline), seed=seed)
+    return _bootstrap(_ratio, values, baseline)
 
 
 def _ratio(values: Values, baseline: Values, axis: int = -1) -> Values:
@@ -49,27 +60,16 @@ def _ratio(values: Values, baseline: Values, axis: int = -1) -> Values:
     return ratio
 
 
-def paired_interval(values: ArrayLike, baseline: ArrayLike, *, seed: int = 0) -> Estimate:
-    """Return the mean difference of runs that share a seed (a layout, say), with its interval.
+def improvement_interval(values: Iterable[float], baseline: Iterable[float]) -> Estimate:
+    """Return the probability of improvement with its bootstrap interval.
 
-    >>> paired_interval([1.0, 2.0, 3.0], [0.5, 1.5, 2.5])
-    Estimate(value=0.5, low=0.5, high=0.5)
-    """
-    x, y = _checked(values), _checked(baseline)
-    if x.shape != y.shape:
-        raise ArgumentError(f"expected pairs of values, found {x.size} and {y.size} values")
-    return mean_interval(x - y, seed=seed)
+    It is the probability that a seed of `values` beats one of `baseline`, where ties count half:
+    the Mann-Whitney statistic over the number of pairs.
 
-
-def probability_of_improvement(values: ArrayLike, baseline: ArrayLike) -> float:
-    """Return the probability that a seed of `values` beats one of `baseline`; ties count half.
-
-    This is the Mann-Whitney statistic over the number of pairs.
-
-    >>> probability_of_improvement([2, 3], [1, 2])
+    >>> improvement_interval([2, 3], [1, 2]).value
     0.875
     """
-    return float(_improvement(_checked(values), _checked(baseline)))
+    return _bootstrap(_improvement, values, baseline)
 
 
 def _improvement(values: Values, baseline: Values, axis: int = -1) -> Values:
@@ -79,23 +79,17 @@ def _improvement(values: Values, baseline: Values, axis: int = -1) -> Values:
     return share
 
 
-def improvement_interval(values: ArrayLike, baseline: ArrayLike, *, seed: int = 0) -> Estimate:
-    """Return the probability of improvement with its bootstrap interval.
-
-    >>> improvement_interval([3, 4], [1, 2])
-    Estimate(value=1.0, low=1.0, high=1.0)
-    """
-    return _bootstrap(_improvement, _checked(values), _checked(baseline), seed=seed)
-
-
-def _bootstrap(statistic: Callable[..., Values], *samples: Values, seed: int) -> Estimate:
+def _bootstrap(
+    statistic: Callable[..., Values], *samples: Iterable[float], seed: int = 0
+) -> Estimate:
     """Return a statistic with its percentile interval, each sample resampled on its own."""
-    value = float(statistic(*samples))
-    if all((sample == sample[0]).all() for sample in samples):
+    arrays = [_checked(sample) for sample in samples]
+    value = float(statistic(*arrays))
+    if all((array == array[0]).all() for array in arrays):
         return Estimate(value, value, value)
     # SciPy requires two observations. Two equal ones have the same resamples as one.
     interval = stats.bootstrap(
-        [np.repeat(sample, 2) if sample.size == 1 else sample for sample in samples],
+        [np.repeat(array, 2) if array.size == 1 else array for array in arrays],
         statistic,
         n_resamples=RESAMPLES,
         vectorized=True,
@@ -105,8 +99,8 @@ def _bootstrap(statistic: Callable[..., Values], *samples: Values, seed: int) ->
     return Estimate(value, float(interval.low), float(interval.high))
 
 
-def _checked(values: ArrayLike) -> Values:
-    array = np.asarray(values, dtype=float)
+def _checked(values: Iterable[float]) -> Values:
+    array = np.fromiter(values, dtype=float)
     if not array.size:
         raise ArgumentError("expected at least one value, found none")
     if not np.isfinite(array).all():

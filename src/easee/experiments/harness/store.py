@@ -22,20 +22,15 @@ import scipy
 
 import easee
 from easee._utils.files import locked, replacing
-from easee.experiments.harness.figure import Figure, Key, Row, Run
-from easee.experiments.harness.rows import Results, ResultsError, read_csv, to_csv
+from easee.experiments.harness.figure import Done, Figure, Key, Measured, Row, Run
+from easee.experiments.harness.rows import Results, ResultsError, group, read_csv, to_csv
 
 SEPARATOR = " && "  # between the commands that did the runs of a folder
 WAY_OUT = "choose another folder with --out, or start over with --force"
 
 
 class Store:
-    """The folder of one figure's results.
-
-    Args:
-        figure: the figure.
-        folder: path of the folder.
-    """
+    """The folder of one figure's results."""
 
     def __init__(self, figure: Figure, folder: Path) -> None:
         self.figure = figure
@@ -50,23 +45,24 @@ class Store:
     def open(self, *, force: bool = False) -> None:
         """Create the folder, or check that it has runs of the same figure and version.
 
-        Args:
-            force: discard existing results.
-
-        Raises:
-            ResultsError: the folder has other contents, and `force` is false.
+        With `force`, discard existing results instead.
         """
         if force:
             shutil.rmtree(self.parts, ignore_errors=True)
             for path in (self.table, self.meta, self.partial):
                 path.unlink(missing_ok=True)
-        elif self.meta.exists():
-            self._check_meta()
+        if self.meta.exists():
+            meta = self._read_meta()
+            if meta is None:
+                raise ResultsError(f"{self.meta} is damaged: {WAY_OUT}")
+            self._check_same(meta, WAY_OUT)
+            version = meta["versions"].get("easee")
+            self._check_equal("version of easee", easee.__version__, version, WAY_OUT)
         elif self.table.exists() or self.parts.exists():
             raise ResultsError(
                 f"{self.folder} has runs but no meta.json, so their settings are unknown: {WAY_OUT}"
             )
-        if not self.meta.exists():
+        else:
             self._write_meta(self._description())
         self.parts.mkdir(parents=True, exist_ok=True)
 
@@ -85,9 +81,8 @@ class Store:
         """
         meta = self._read_meta() if self.meta.exists() else None
         if meta is not None:
-            self._check_same(
-                meta, "give the options of their run, such as --backend population or --steps"
-            )
+            way_out = "give the options of their run, such as --backend population or --steps"
+            self._check_same(meta, way_out)
 
     def _description(self) -> dict[str, Any]:
         return {
@@ -111,50 +106,36 @@ class Store:
             meta = json.loads(self.meta.read_text())
         except ValueError:
             return None
-        complete = isinstance(meta, dict) and all(
-            isinstance(meta.get(key), dict) for key in ("config", "versions")
-        )
-        return meta if complete else None
-
-    def _check_meta(self) -> None:
-        meta = self._read_meta()
-        if meta is None:
-            raise ResultsError(f"{self.meta} is damaged: {WAY_OUT}")
-        self._check_same(meta, WAY_OUT)
-        version = meta["versions"].get("easee")
-        if version != easee.__version__:
-            raise ResultsError(
-                f"{self.folder} holds runs of another version of easee: expected "
-                f"{easee.__version__!r}, found {version!r}: {WAY_OUT}"
-            )
+        parts = (meta.get("config"), meta.get("versions")) if isinstance(meta, dict) else (None,)
+        return meta if all(isinstance(part, dict) for part in parts) else None
 
     def _check_same(self, meta: dict[str, Any], way_out: str) -> None:
         """Check that a description is of this figure with these settings."""
-        if meta.get("figure") != self.figure.name:
-            raise ResultsError(
-                f"{self.folder} holds runs of another figure: expected {self.figure.name!r}, "
-                f"found {meta.get('figure')!r}: {way_out}"
-            )
+        self._check_equal("figure", self.figure.name, meta.get("figure"), way_out)
         expected, found = json.loads(json.dumps(dict(self.figure.config))), meta["config"]
         for key in expected | found:
-            if expected.get(key) != found.get(key):
-                raise ResultsError(
-                    f"{self.folder} holds runs of another {key}: expected {expected.get(key)!r}, "
-                    f"found {found.get(key)!r}: {way_out}"
-                )
+            self._check_equal(key, expected.get(key), found.get(key), way_out)
+
+    def _check_equal(self, what: str, expected: Any, found: Any, way_out: str) -> None:
+        if expected != found:
+            raise ResultsError(
+                f"{self.folder} holds runs of another {what}: expected {expected!r}, "
+                f"found {found!r}: {way_out}"
+            )
 
     # --- runs ---------------------------------------------------------------------------------
 
-    def add(self, run: Run, rows: Iterable[Row]) -> None:
+    def add(self, run: Run, measured: Measured) -> None:
         """Write the rows of a finished run."""
         with replacing(self._part(run)) as file:
-            file.write(to_csv(rows, header=False))
+            file.write(to_csv(self.figure.rows(run, measured), header=False))
 
     def _part(self, run: Run) -> Path:
         return self.parts / f"{_digest(run.key)}.csv"
 
-    def show(self, rows: Iterable[Row]) -> None:
+    def show(self, unfinished: Iterable[Done]) -> None:
         """Write the rows of unfinished runs, for plots meanwhile; `gather` removes them."""
+        rows = [row for run, measured in unfinished for row in self.figure.rows(run, measured)]
         with replacing(self.partial) as file:
             file.write(to_csv(rows, header=True))
 
@@ -169,16 +150,15 @@ class Store:
 
         Damaged runs are left out, so that they count as missing.
         """
-        return self._read(self._finished())
+        return self._read(self._part_files())
 
-    def _finished(self) -> list[Path]:
-        """Return the files of runs that are not in the table yet."""
+    def _part_files(self) -> list[Path]:
         return sorted(self.parts.glob("*.csv"))
 
-    def _read(self, parts: list[Path]) -> Results:
+    def _read(self, part_files: list[Path]) -> Results:
         name = self.figure.name
         table = read_csv(self.table, name, header=True)
-        new = [read_csv(path, name, header=False) for path in parts]
+        new = [read_csv(path, name, header=False) for path in part_files]
         problems = table.problems + [problem for part in new for problem in part.problems]
         rows = [row for part in new if not part.problems for row in part.rows]
         replaced = table.damaged | {row.key for row in rows}
@@ -188,12 +168,9 @@ class Store:
     def missing(self, runs: Iterable[Run]) -> list[Run]:
         """Return the runs that are not done yet."""
         done = {row.key for row in self.read().rows}
-        return [run for run in runs if run.key not in done and not self._is_empty(run)]
-
-    def _is_empty(self, run: Run) -> bool:
-        """Return whether a run is done without any measurement: then its file is empty."""
-        part = self._part(run)
-        return part.exists() and not part.stat().st_size
+        # A run without any measurement leaves an empty file.
+        empty = {path for path in self._part_files() if not path.stat().st_size}
+        return [run for run in runs if run.key not in done and self._part(run) not in empty]
 
     def checkpoint(self, runs: list[Run]) -> Path:
         """Return the path of the checkpoint of runs that are done together.
@@ -209,10 +186,8 @@ class Store:
     def gather(self, runs: Iterable[Run]) -> list[Row]:
         """Write all rows to `runs.csv`, in the order of the runs, and return them."""
         with locked(self.folder):  # another process may be gathering the same folder
-            by_run: dict[Key, list[Row]] = {}
-            finished = self._finished()
-            for row in self._read(finished).rows:
-                by_run.setdefault(row.key, []).append(row)
+            finished = self._part_files()
+            by_run = group(self._read(finished).rows, lambda row: row.key)
             order = {run.key: i for i, run in enumerate(runs)}
             keys = sorted(by_run, key=lambda key: (order.get(key, len(order)), key))
             rows = [row for key in keys for row in by_run[key]]

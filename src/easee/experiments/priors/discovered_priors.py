@@ -7,31 +7,31 @@ discovered prior beside the paper's. The number of steps that discovery took is 
 from __future__ import annotations
 
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from easee.agents.q_learning import learn
 from easee.envs.grids import RotationGrid
-from easee.experiments.coverage.simulation import SIZE, STEPS, unique_states, walk
+from easee.experiments.coverage import simulation
+from easee.experiments.coverage.simulation import SIZE, STEPS
 from easee.experiments.harness.backends import one_by_one
 from easee.experiments.harness.explorers import generator, make_explorer
 from easee.experiments.harness.figure import Figure, Measured, Row, Run, runs_of
-from easee.experiments.harness.learning_curves import binned, cell, draw_curves, finals
-from easee.experiments.harness.plots import BASELINE_FIRST, bare, error_bars, subplots
-from easee.experiments.harness.statistics import improvement_interval, mean_interval, ratio_interval
-from easee.experiments.tabular.doorkey import BINS, EPISODES, SETTINGS, TAIL, layout
+from easee.experiments.harness.learning_curves import draw_curves, finals
+from easee.experiments.harness.plots import BASELINE_FIRST, error_bars, finish
+from easee.experiments.harness.rows import values_by_arm
+from easee.experiments.harness.statistics import Estimate, cell, improvement_interval, mean_interval
+from easee.experiments.tabular import doorkey
+from easee.experiments.tabular.doorkey import EPISODES, SETTINGS, TAIL
 from easee.explorers.base import BaseExplorer
 from easee.explorers.easee import Explorer
 from easee.policy import ExplorationPolicy, compile
 from easee.priors import DOORKEY_ACTIONS
 from easee.priors.equivalences import Equivalences
 from easee.probing.discover import Discovery, discover
-from easee.viz.files import save
+from easee.viz.files import subplots
 
-WALKS = 100
-LIMIT = 100  # steps of an episode of RotationGrid
+WALKS = simulation.EPISODES
 COVERAGE_LABELS = {
     "grid/uniform": "uniform actions",
     "grid/zeta": "temporally extended, µ = 2",
@@ -52,28 +52,23 @@ ARMS: dict[str, dict[str, Any]] = {
     "door/discovered": {"explorer": "discovered"},
     "door/known": {"explorer": "easee", "prior": "doorkey", "depth": 6},
 }
-STATES, COST = "unique states", "steps of discovery"
+STATES, COST = simulation.METRIC, "steps of discovery"
 
 
 def measure(run: Run) -> Measured:
     """Discover a prior if the arm needs one, then explore or learn."""
+    discovers = run.settings["explorer"] == "discovered"
     if run.arm.startswith("grid/"):
         # Discovery on the grid takes few steps, so every seed discovers its own prior.
-        discovery = discover_grid(run.seed) if run.arm == "grid/discovered" else None
-        n_actions = len(RotationGrid.action_names)
-        explorer = _explorer(run, n_actions, discovery, depth=30, n_envs=WALKS)
-        seen = unique_states(walk(RotationGrid, explorer, STEPS, SIZE))
+        discovery = discover_grid(run.seed) if discovers else None
+        explorer = _explorer(run, len(RotationGrid.action_names), discovery, depth=30, n_envs=WALKS)
+        seen = simulation.unique_states(simulation.walk(RotationGrid, explorer, STEPS, SIZE))
         rows: Measured = [(WALKS, STATES, float(seen))]
-        step = WALKS
     else:
-        discovery = discover_doorkey() if run.arm == "door/discovered" else None
+        discovery = discover_doorkey() if discovers else None
         explorer = _explorer(run, len(DOORKEY_ACTIONS), discovery, depth=6)
-        seed = int(generator(run).integers(2**31))
-        learned = learn(layout(run.seed), explorer, episodes=EPISODES, seed=seed, **SETTINGS)
-        episodes = range(1, EPISODES + 1)
-        rows = binned(episodes, learned.rewards, total=EPISODES, bins=BINS)
-        step = EPISODES
-    return rows if discovery is None else [*rows, (step, COST, float(discovery.env_steps))]
+        rows = doorkey.curve(doorkey.rewards(run, doorkey.layout(run.seed), explorer))
+    return rows if discovery is None else [*rows, (rows[-1][0], COST, float(discovery.env_steps))]
 
 
 def _explorer(
@@ -81,8 +76,7 @@ def _explorer(
 ) -> BaseExplorer:
     if discovery is None:
         return make_explorer(run, n_actions, n_envs)
-    policy = _compiled(str(discovery.equivalences), depth)
-    return Explorer(policy, n_envs, generator(run))
+    return Explorer(_compiled(str(discovery.equivalences), depth), n_envs, generator(run))
 
 
 @lru_cache(maxsize=16)
@@ -94,7 +88,7 @@ def discover_grid(seed: int) -> Discovery:
     """Discover the prior of RotationGrid."""
     from gymnasium.wrappers import TimeLimit
 
-    return discover(TimeLimit(RotationGrid(SIZE), LIMIT), seed=seed)
+    return discover(TimeLimit(RotationGrid(SIZE), STEPS), seed=seed)
 
 
 @lru_cache(maxsize=1)
@@ -105,57 +99,47 @@ def discover_doorkey() -> Discovery:
     return discover(DoorKey(), seed=1)
 
 
-def values(rows: list[Row], arm: str, metric: str = STATES) -> list[float]:
-    """Return the values of a metric in an arm."""
-    return [row.value for row in rows if row.arm == arm and row.metric == metric]
-
-
 def table(rows: list[Row]) -> list[list[str]]:
     """Return the result of each arm, and the cost of discovery."""
     lines = [["task", "exploration", "result", "against uniform", "steps of discovery"]]
-    base = values(rows, "grid/uniform")
-    for arm, label in COVERAGE_LABELS.items():
-        states = values(rows, arm)
-        if states and base:
-            ratio = cell(ratio_interval(states, base))
-            result = f"{np.mean(states):,.0f} states"
-            lines.append(["RotationGrid", label, result, f"{ratio} times", _cost(rows, arm)])
+    states, costs = (values_by_arm(rows, metric=metric) for metric in (STATES, COST))
+    cost = {arm: f"{np.mean(steps):,.0f}" for arm, steps in costs.items()}
+    for arm, ratio in _ratios(rows).items():
+        result, against = f"{np.mean(states[arm]):,.0f} states", f"{cell(ratio)} times"
+        label = COVERAGE_LABELS[arm]
+        lines.append(["RotationGrid", label, result, against, cost.get(arm, "-")])
     base = finals(rows, "door/uniform", EPISODES - TAIL)
     for arm, label in LEARNING_LABELS.items():
         rewards = finals(rows, arm, EPISODES - TAIL)
         if rewards and base:
-            better = "-" if arm == "door/uniform" else cell(improvement_interval(rewards, base))
-            result = f"{cell(mean_interval(rewards))} mean reward"
-            lines.append(["DoorKey", label, result, f"better: {better}", _cost(rows, arm)])
+            improvement = improvement_interval(rewards.values(), base.values())
+            better = "-" if arm == "door/uniform" else cell(improvement)
+            result = f"{cell(mean_interval(rewards.values()))} mean reward"
+            lines.append(["DoorKey", label, result, f"better: {better}", cost.get(arm, "-")])
     return lines
 
 
-def _cost(rows: list[Row], arm: str) -> str:
-    steps = values(rows, arm, COST)
-    return f"{np.mean(steps):,.0f}" if steps else "-"
+def _ratios(rows: list[Row]) -> dict[str, Estimate]:
+    """Return the ratio to uniform actions on the grid, in the order of the labels."""
+    ratios = simulation.ratios(rows)
+    return {arm: ratios[arm] for arm in COVERAGE_LABELS if arm in ratios}
 
 
-def plot(rows: list[Row], folder: Path) -> list[Path]:
+def draw(rows: list[Row]) -> dict[str, Any]:
     """Draw coverage as bars and learning as curves."""
-    figure, (left, right) = subplots(1, 2, size=(12, 4.4))
-    base = values(rows, "grid/uniform")
-    shown = [arm for arm in COVERAGE_LABELS if values(rows, arm)]
-    for i, (arm, colour) in enumerate(zip(shown, BASELINE_FIRST, strict=False)):
-        ratio = ratio_interval(values(rows, arm), base)
+    figure, (left, right) = subplots(1, 2, figsize=(12, 4.4))
+    ratios = _ratios(rows)
+    for i, (ratio, colour) in enumerate(zip(ratios.values(), BASELINE_FIRST, strict=False)):
         left.barh(i, ratio.value, xerr=error_bars([ratio]), color=colour, height=0.6)
         left.text(ratio.high + 0.08, i, f"{ratio.value:.2f}", va="center")
-    left.set_yticks(range(len(shown)), [COVERAGE_LABELS[arm] for arm in shown])
+    left.set_yticks(range(len(ratios)), [COVERAGE_LABELS[arm] for arm in ratios])
     left.invert_yaxis()
-    left.set_xlabel("unique states / uniform actions")
     left.set_title(f"RotationGrid, {WALKS} episodes of {STEPS} steps", fontsize=11)
-    bare(left)
+    finish(left, xlabel="unique states / uniform actions")
     draw_curves(right, rows, LEARNING_LABELS)
-    right.set_ylim(0, 1)
-    right.set_xlabel("episode")
-    right.set_ylabel("mean reward")
     right.set_title("Q-learning on DoorKey", fontsize=11)
-    right.legend(frameon=False, fontsize=9)
-    return [save(figure, folder / "discovery.png")]
+    finish(right, ylim=(0, 1), xlabel="episode", ylabel="mean reward", legend=9)
+    return {"discovery": figure}
 
 
 FIGURE = Figure(
@@ -164,7 +148,7 @@ FIGURE = Figure(
     runs=runs_of(ARMS),
     seeds=15,
     backends=one_by_one(measure),
-    plot=plot,
+    draw=draw,
     table=table,
     config=SETTINGS | {"steps": STEPS, "walks": WALKS, "episodes": EPISODES},
 )

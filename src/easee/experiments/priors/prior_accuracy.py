@@ -6,12 +6,11 @@ screen. There the player's position is compared as well, read from the game's me
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
-from scipy.stats import binomtest
 
 from easee import priors
 from easee.envs import register
@@ -19,11 +18,12 @@ from easee.envs.atari import PLAYER, ram_state
 from easee.envs.minigrid import minigrid_state
 from easee.experiments.harness.backends import one_by_one
 from easee.experiments.harness.figure import Figure, Measured, Row, Run, runs_of
-from easee.experiments.harness.plots import COLOURS, bare, error_bars, subplots
-from easee.experiments.harness.statistics import Estimate
+from easee.experiments.harness.plots import COLOURS, error_bars, finish
+from easee.experiments.harness.statistics import Estimate, cell
+from easee.probing.significance import interval
 from easee.probing.state_keys import StateOf
 from easee.probing.verify import verify
-from easee.viz.files import save
+from easee.viz.files import subplots
 
 STATES = 300
 SHIFT = 0.17  # of the points of two state readers, in lines
@@ -44,20 +44,13 @@ ARMS: dict[str, dict[str, Any]] = {
 def measure(run: Run) -> Measured:
     """Verify a prior in states that random actions reach; return trials and violations."""
     env, state = make_env(run.arm, run.settings)
-    verification = verify(
-        env,
-        priors.get(run.settings["prior"]),
-        states=STATES,
-        state=state,
-        seed=run.seed,
-        eventful=0.0,
-        rename=run.settings.get("rename"),
-    )
-    rows = []
-    for i, check in enumerate(verification.relations):
-        rows += [(i, f"{check}: trials", float(check.trials))]
-        rows += [(i, f"{check}: violations", float(check.violations))]
-    return rows
+    prior, rename = priors.get(run.settings["prior"]), run.settings.get("rename")
+    options: dict[str, Any] = {"states": STATES, "state": state, "seed": run.seed, "eventful": 0.0}
+    return [
+        (i, f"{check}: {what}", float(getattr(check, what)))
+        for i, check in enumerate(verify(env, prior, rename=rename, **options).relations)
+        for what in ("trials", "violations")
+    ]
 
 
 def make_env(arm: str, settings: Any) -> tuple[gym.Env[Any, Any], StateOf | None]:
@@ -75,62 +68,48 @@ def make_env(arm: str, settings: Any) -> tuple[gym.Env[Any, Any], StateOf | None
 
 def shares(rows: list[Row]) -> dict[tuple[str, str], tuple[int, Estimate]]:
     """Return the number of trials and the share that held, by arm and relation."""
-    counts: dict[tuple[str, str], dict[str, int]] = {}
+    counts: dict[tuple[str, str], Counter[str]] = {}
     for row in rows:
         relation, _, what = row.metric.rpartition(": ")
-        count = counts.setdefault((row.arm, relation), {"trials": 0, "violations": 0})
-        count[what] += int(row.value)
-    return {key: (count["trials"], _share(**count)) for key, count in counts.items()}
-
-
-def _share(trials: int, violations: int) -> Estimate:
-    """Return the share of trials without a violation, with its exact 95% interval."""
-    test = binomtest(trials - violations, trials)
-    interval = test.proportion_ci(method="exact")
-    return Estimate(test.statistic, interval.low, interval.high)
+        counts.setdefault((row.arm, relation), Counter())[what] += int(row.value)
+    shares = {}
+    for key, count in counts.items():
+        trials, held = count["trials"], count["trials"] - count["violations"]
+        shares[key] = trials, Estimate(held / trials, *interval(held, trials))
+    return shares
 
 
 def table(rows: list[Row]) -> list[list[str]]:
     """Return a line for every relation in every environment."""
     lines = [["environment", "relation", "trials", "holds in [95%]"]]
     for (arm, relation), (trials, share) in shares(rows).items():
-        text = f"{share.value:.1%} [{share.low:.1%}, {share.high:.1%}]"
-        lines.append([arm, relation, str(trials), text])
+        lines.append([arm, relation, str(trials), cell(share, ".1%")])
     return lines
 
 
-def plot(rows: list[Row], folder: Path) -> list[Path]:
+def draw(rows: list[Row]) -> dict[str, Any]:
     """Draw how often each relation holds, environment by environment."""
     by_relation = shares(rows)
     lines = _lines(by_relation)
-    figure, axes = subplots(size=(9, 0.2 * len(lines) + 1.4))
+    figure, axes = subplots(figsize=(9, 0.2 * len(lines) + 1.4))
     for i, reader in enumerate(dict.fromkeys(_split(arm)[1] for arm, _ in by_relation)):
         chosen = [key for key in by_relation if _split(key[0])[1] == reader]
         shift = (-SHIFT, SHIFT)[i % 2] if reader else 0.0  # readers come in pairs
         y = [lines[_split(arm)[0], relation] + shift for arm, relation in chosen]
         estimates = [by_relation[key][1] for key in chosen]
-        axes.errorbar(
-            [share.value for share in estimates],
-            y,
-            xerr=error_bars(estimates),
-            fmt="o",
-            markersize=5,
-            linewidth=1.4,
-            color=COLOURS[i],
-            label=reader or "observations, which are the state",
-        )
+        values, bars = [share.value for share in estimates], error_bars(estimates)
+        style = {"color": COLOURS[i], "label": reader or "observations, which are the state"}
+        axes.errorbar(values, y, xerr=bars, fmt="o", markersize=5, linewidth=1.4, **style)
     names = [relation or env for env, relation in lines]
     axes.set_yticks(range(len(names)), names, fontsize=8)
     for text, (_, relation) in zip(axes.get_yticklabels(), lines, strict=True):
         text.set_fontweight("normal" if relation else "bold")
-    axes.set_ylim(len(names) - 0.3, -0.7)
-    axes.set_xlim(-0.02, 1.02)
-    axes.set_xlabel("share of states in which the relation holds, 95% intervals")
-    axes.set_title("How often the relations of the paper's priors hold")
+    title = "How often the relations of the paper's priors hold"
+    label = "share of states in which the relation holds, 95% intervals"
+    finish(axes, ylim=(len(names) - 0.3, -0.7), xlim=(-0.02, 1.02), xlabel=label, title=title)
     axes.grid(axis="x", color="#dddddd", linewidth=0.6)
     axes.legend(frameon=False, fontsize=9, loc="center", bbox_to_anchor=(0.5, 0.8))
-    bare(axes)
-    return [save(figure, folder / "holding.png")]
+    return {"holding": figure}
 
 
 def _split(arm: str) -> tuple[str, str]:
@@ -154,7 +133,7 @@ FIGURE = Figure(
     runs=runs_of(ARMS),
     seeds=1,
     backends=one_by_one(measure),
-    plot=plot,
+    draw=draw,
     table=table,
     config={"states": STATES},
 )

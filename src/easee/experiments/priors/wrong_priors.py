@@ -9,32 +9,25 @@ A `floor` mixes uniform actions into EASEE's policy.
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from easee.agents.q_learning import learn
 from easee.envs.grids import CardinalGrid
 from easee.envs.table import Table
-from easee.experiments.coverage.simulation import (
-    SIZE,
-    STEPS,
-    start_state,
-    transitions,
-    unique_states,
-    walk_table,
-)
+from easee.experiments.coverage import simulation
+from easee.experiments.coverage.simulation import SIZE, STEPS
 from easee.experiments.harness.backends import one_by_one
-from easee.experiments.harness.explorers import generator, make_explorer
+from easee.experiments.harness.explorers import make_explorer
 from easee.experiments.harness.figure import Figure, Measured, Row, Run, runs_of
-from easee.experiments.harness.learning_curves import cell
-from easee.experiments.harness.plots import BASELINE_FIRST, bare, curve, subplots
-from easee.experiments.harness.statistics import Estimate, mean_interval
-from easee.experiments.tabular.doorkey import EPISODES, SETTINGS, TAIL, layout
-from easee.priors import CARDINAL_ACTIONS, DOORKEY_ACTIONS
-from easee.viz.files import save
+from easee.experiments.harness.plots import BASELINE_FIRST, curve, finish
+from easee.experiments.harness.rows import values_by_arm
+from easee.experiments.harness.statistics import Estimate, cell, mean_interval
+from easee.experiments.tabular import doorkey
+from easee.experiments.tabular.doorkey import EPISODES, SETTINGS, TAIL
+from easee.priors import CARDINAL_ACTIONS
+from easee.viz.files import subplots
 
 SHARES = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0)
 WALKS = 100  # episodes of a coverage run
@@ -77,27 +70,21 @@ def _arms() -> dict[str, dict[str, Any]]:
 def measure(run: Run) -> Measured:
     """Cover a grid, or learn DoorKey, in a world where some cells have their actions exchanged."""
     task, share = run.settings["task"], run.settings["share"]
+    rng = np.random.default_rng([run.seed, 1])
     if task == "coverage":
-        return [(WALKS, METRIC[task], _coverage(run, share))]
-    return [(EPISODES, METRIC[task], _reward(run, share))]
+        return [(WALKS, METRIC[task], float(_coverage(run, share, rng)))]
+    rewards = doorkey.rewards(run, twist(doorkey.layout(run.seed), share, rng))
+    return [(EPISODES, METRIC[task], float(rewards[-TAIL:].mean()))]
 
 
-def _coverage(run: Run, share: float) -> float:
+def _coverage(run: Run, share: float, rng: np.random.Generator) -> int:
+    """Return the number of unique states on a grid where some cells have actions exchanged."""
     env = CardinalGrid(SIZE)
-    table = transitions(env).reshape(-1, len(CARDINAL_ACTIONS))
-    cells = np.arange(len(table))
-    table = exchanged(table, cells, share, np.random.default_rng([run.seed, 1]))
+    table = simulation.transitions(env).reshape(-1, len(CARDINAL_ACTIONS))
+    table = exchanged(table, np.arange(len(table)), share, rng)
     explorer = make_explorer(run, len(CARDINAL_ACTIONS), WALKS)
-    return float(unique_states(walk_table(table.ravel(), start_state(env), explorer, STEPS)))
-
-
-def _reward(run: Run, share: float) -> float:
-    world = layout(run.seed)
-    explorer = make_explorer(run, len(DOORKEY_ACTIONS))
-    seed = int(generator(run).integers(2**31))
-    twisted = twist(world, share, np.random.default_rng([run.seed, 1]))
-    learned = learn(twisted, explorer, episodes=EPISODES, seed=seed, **SETTINGS)
-    return float(learned.rewards[-TAIL:].mean())
+    start = simulation.start_state(env)
+    return simulation.unique_states(simulation.walk_table(table.ravel(), start, explorer, STEPS))
 
 
 def twist(world: Table, share: float, rng: np.random.Generator) -> Table:
@@ -116,11 +103,7 @@ def exchanged(
 ) -> NDArray[Any]:
     """Permute the actions of a share of the cells, each by its own permutation.
 
-    Args:
-        table: (states, actions).
-        cells: int (states,), the cell of each state.
-        share: share of the cells to permute.
-        rng: chooses cells and permutations.
+    The table is (states, actions), and `cells` int (states,) has the cell of each state.
     """
     count, k = int(cells.max()) + 1, table.shape[1]
     orders = np.tile(np.arange(k), (count, 1))
@@ -131,10 +114,7 @@ def exchanged(
 
 def estimates(rows: list[Row]) -> dict[str, Estimate]:
     """Return the mean of every arm."""
-    values: dict[str, list[float]] = {}
-    for row in rows:
-        values.setdefault(row.arm, []).append(row.value)
-    return {name: mean_interval(sample) for name, sample in values.items()}
+    return {name: mean_interval(values) for name, values in values_by_arm(rows).items()}
 
 
 def table(rows: list[Row]) -> list[list[str]]:
@@ -155,9 +135,9 @@ def table(rows: list[Row]) -> list[list[str]]:
     return lines
 
 
-def plot(rows: list[Row], folder: Path) -> list[Path]:
+def draw(rows: list[Row]) -> dict[str, Any]:
     """Draw both tasks against the share of wrong cells."""
-    figure, panels = subplots(1, 2, size=(11, 4.4))
+    figure, panels = subplots(1, 2, figsize=(11, 4.4))
     means = estimates(rows)
     titles = {
         "coverage": ("CardinalGrid, depth 20", "states seen in 100 episodes"),
@@ -170,14 +150,12 @@ def plot(rows: list[Row], folder: Path) -> list[Path]:
             if shares:
                 label = name.replace("easee", "EASEE")
                 curve(axes, shares, values, color=colour, marker="o", label=label)
-        bare(axes)
         axes.set_title(title, fontsize=11)
         axes.set_xticks(SHARES, [f"{share:.0%}" for share in SHARES], fontsize=8)
-        axes.set_ylabel(what)
-        axes.set_xlabel("share of the cells where actions are exchanged")
-        axes.set_ylim(bottom=0)
+        label = "share of the cells where actions are exchanged"
+        finish(axes, ylim=(0, None), xlabel=label, ylabel=what)
     panels[0].legend(frameon=False)
-    return [save(figure, folder / "wrong.png")]
+    return {"wrong": figure}
 
 
 FIGURE = Figure(
@@ -186,7 +164,7 @@ FIGURE = Figure(
     runs=runs_of(_arms()),
     seeds=15,
     backends=one_by_one(measure),
-    plot=plot,
+    draw=draw,
     table=table,
     config=SETTINGS | {"steps": STEPS, "walks": WALKS, "episodes": EPISODES},
 )

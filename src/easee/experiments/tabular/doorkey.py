@@ -8,34 +8,31 @@ at random, and ties left to the explorer.
 from __future__ import annotations
 
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from easee.agents.q_learning import learn
 from easee.envs.table import Table, tabulate
 from easee.experiments.harness.backends import one_by_one
-from easee.experiments.harness.explorers import generator, make_explorer
+from easee.experiments.harness.explorers import agent_seed, make_explorer
 from easee.experiments.harness.figure import Figure, Measured, Row, Run, runs_of
 from easee.experiments.harness.learning_curves import binned, draw_curves, summary
-from easee.experiments.harness.plots import subplots
+from easee.experiments.harness.plots import finish
 from easee.experiments.harness.rows import count_seeds
+from easee.explorers.base import BaseExplorer
 from easee.priors import DOORKEY_ACTIONS
-from easee.viz.files import save
+from easee.viz.files import subplots
 
 EPISODES = 300
 TAIL = 100  # episodes at the end that the table is about
 BINS = 30
 SETTINGS: dict[str, Any] = {"epsilon": 0.1, "learning_rate": 0.1, "discount": 0.99}
-DEPTHS = (4, 6, 8)
+EASEE: dict[str, Any] = {"explorer": "easee", "prior": "doorkey"}
 EXPLORERS: dict[str, tuple[str, dict[str, Any]]] = {
     "uniform": ("epsilon-greedy", {"explorer": "uniform"}),
-    **{
-        f"easee/{depth}": (
-            f"EASEE, depth {depth}",
-            {"explorer": "easee", "prior": "doorkey", "depth": depth},
-        )
-        for depth in DEPTHS
-    },
+    **{f"easee/{d}": (f"EASEE, depth {d}", EASEE | {"depth": d}) for d in (4, 6, 8)},
     "zeta": ("temporally extended, µ = 2", {"explorer": "zeta"}),
 }
 TIES = {"random": "ties at random", "explore": "ties left to the explorer"}
@@ -56,12 +53,20 @@ runs = runs_of(ARMS)
 
 def measure(run: Run) -> Measured:
     """Learn once; return the mean reward of every ten episodes."""
-    explorer = make_explorer(run, len(DOORKEY_ACTIONS))
-    options = {name: run.settings[name] for name in (*SETTINGS, "ties")}
-    seed = int(generator(run).integers(2**31))
-    learned = learn(layout(run.seed), explorer, episodes=EPISODES, seed=seed, **options)
-    episodes = range(1, EPISODES + 1)
-    return binned(episodes, learned.rewards, total=EPISODES, bins=BINS)
+    return curve(rewards(run, layout(run.seed)))
+
+
+def rewards(run: Run, world: Table, explorer: BaseExplorer | None = None) -> NDArray[np.float64]:
+    """Learn once, by default with the explorer of the run; return the reward of each episode."""
+    if explorer is None:
+        explorer = make_explorer(run, len(DOORKEY_ACTIONS))
+    options = SETTINGS | {k: v for k, v in run.settings.items() if k in (*SETTINGS, "ties")}
+    return learn(world, explorer, episodes=EPISODES, seed=agent_seed(run), **options).rewards
+
+
+def curve(rewards: NDArray[np.float64]) -> Measured:
+    """Return the mean reward of every ten episodes."""
+    return binned(range(1, EPISODES + 1), rewards, total=EPISODES, bins=BINS)
 
 
 @lru_cache(maxsize=64)
@@ -86,18 +91,16 @@ def table(rows: list[Row]) -> list[list[str]]:
     return summary(rows, arms, baseline="uniform", after=EPISODES - TAIL, what=what)
 
 
-def plot(rows: list[Row], folder: Path) -> list[Path]:
+def draw(rows: list[Row]) -> dict[str, Any]:
     """Draw both ways to break ties side by side."""
-    figure, panels = subplots(1, 2, size=(11, 4.6), sharey=True)
+    figure, panels = subplots(1, 2, figsize=(11, 4.6), sharey=True)
     for axes, (ties, title) in zip(panels, TIES.items(), strict=True):
         draw_curves(axes, rows, labels(ties))
-        axes.set_title(title)
-        axes.set_xlabel("episode")
-    panels[0].set_ylabel("mean reward")
-    panels[0].set_ylim(0, 1)
+        finish(axes, title=title, xlabel="episode")
+    panels[0].set(ylabel="mean reward", ylim=(0, 1))
     panels[0].legend(frameon=False, fontsize=9, loc="upper left")
     figure.suptitle(f"Q-learning on DoorKey, {count_seeds(rows)} layouts, 95% intervals")
-    return [save(figure, folder / "doorkey.png")]
+    return {"doorkey": figure}
 
 
 FIGURE = Figure(
@@ -106,7 +109,7 @@ FIGURE = Figure(
     runs=runs,
     seeds=15,
     backends=one_by_one(measure),
-    plot=plot,
+    draw=draw,
     table=table,
     config=SETTINGS | {"episodes": EPISODES, "bins": BINS},
 )

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from itertools import product
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from easee.experiments.harness.backends import one_by_one
 from easee.experiments.harness.figure import Figure, Measured, Row, Run, runs_of
-from easee.experiments.harness.learning_curves import cell, finals
-from easee.experiments.harness.plots import subplots
+from easee.experiments.harness.learning_curves import finals
 from easee.experiments.harness.rows import count_seeds
-from easee.experiments.harness.statistics import improvement_interval, mean_interval
+from easee.experiments.harness.statistics import cell, improvement_interval, mean_interval
 from easee.experiments.tabular import doorkey
 from easee.experiments.tabular.doorkey import EPISODES, SETTINGS, TAIL, TIES
-from easee.viz.files import save
+from easee.viz.files import subplots
 
 EPSILONS = (0.05, 0.1, 0.2, 0.5)
 RATES = (0.05, 0.1, 0.3)
@@ -47,7 +46,7 @@ def measure(run: Run) -> Measured:
 
 def ends(rows: list[Row], name: str, epsilon: float, rate: float) -> list[float]:
     """Return the mean reward of every seed in the last episodes."""
-    return finals(rows, arm(name, epsilon, rate), EPISODES - TAIL)
+    return list(finals(rows, arm(name, epsilon, rate), EPISODES - TAIL).values())
 
 
 def table(rows: list[Row]) -> list[list[str]]:
@@ -62,9 +61,9 @@ def table(rows: list[Row]) -> list[list[str]]:
     return lines
 
 
-def plot(rows: list[Row], folder: Path) -> list[Path]:
+def draw(rows: list[Row]) -> dict[str, Any]:
     """Draw the rewards of each arm as a map, with their values."""
-    figure, panels = subplots(1, len(LABELS), size=(13, 4))
+    figure, panels = subplots(1, len(LABELS), figsize=(13, 4))
     for axes, (name, label) in zip(panels, LABELS.items(), strict=True):
         means = np.full((len(EPSILONS), len(RATES)), np.nan)
         for (i, epsilon), (j, rate) in product(enumerate(EPSILONS), enumerate(RATES)):
@@ -75,13 +74,13 @@ def plot(rows: list[Row], folder: Path) -> list[Path]:
                 axes.text(j, i, f"{means[i, j]:.2f}", ha="center", va="center", color=colour)
         axes.imshow(means, vmin=0, vmax=1, cmap="viridis", aspect="auto", origin="lower")
         axes.set_title(label.replace(", ties", ",\nties"), fontsize=10)
-        axes.set_xticks(range(len(RATES)), [str(rate) for rate in RATES])
-        axes.set_yticks(range(len(EPSILONS)), [str(epsilon) for epsilon in EPSILONS])
+        axes.set_xticks(range(len(RATES)), RATES)
+        axes.set_yticks(range(len(EPSILONS)), EPSILONS)
         axes.set_xlabel("learning rate")
     panels[0].set_ylabel("epsilon")
     seeds = count_seeds(rows)
     figure.suptitle(f"DoorKey: mean reward of the last {TAIL} episodes, {seeds} layouts")
-    return [save(figure, folder / "sensitivity.png")]
+    return {"sensitivity": figure}
 
 
 FIGURE = Figure(
@@ -90,7 +89,7 @@ FIGURE = Figure(
     runs=runs_of(ARMS),
     seeds=15,
     backends=one_by_one(measure),
-    plot=plot,
+    draw=draw,
     table=table,
     config={"discount": SETTINGS["discount"], "episodes": EPISODES},
 )

@@ -396,7 +396,7 @@ def test_any_valid_prior_of_the_grid_is_accepted(name):
 def test_invalid_slippery_arguments_are_rejected():
     grid = unroll(priors.get("cardinal-grid"), 2)
     for slip in (-0.1, 1.1, np.nan, "much"):
-        with pytest.raises(easee.ArgumentError, match="from 0 to 1"):
+        with pytest.raises(easee.ArgumentError, match="slip between 0 and 1"):
             slippery_outcomes(grid, slip)
     with pytest.raises(easee.ArgumentError, match="actions right, left, up, down"):
         slippery_outcomes(unroll(priors.get("rotation-grid"), 2), 0.1)

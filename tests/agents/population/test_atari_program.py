@@ -1,6 +1,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from easee.agents.population.atari_program import (
     SIDE,
@@ -13,6 +14,7 @@ from easee.agents.population.atari_program import (
 from easee.envs.atari import Atari
 
 
+@pytest.mark.slow
 def test_stored_frames_give_the_stacks_of_the_game():
     env = Atari("freeway", 2, max_frames=100)  # episodes of 25 steps
     replay, rng = FrameReplay.empty(2, 40), np.random.default_rng(0)

@@ -8,6 +8,7 @@ from easee.envs.jax import Catcher
 from tests.agents.population.populations import small
 
 
+@pytest.mark.slow
 def test_too_many_seeds_are_rejected_with_the_number_that_fits(monkeypatch):
     monkeypatch.setattr(base, "device_memory", lambda: 200 * 2**20)
     settings = Settings(100, buffer_size=100_000)

@@ -24,7 +24,7 @@ def weights_of(model, convolutions, size=(4, 8)):
     layers = [m for m in model.q_net.modules() if isinstance(m, torch.nn.Conv2d | torch.nn.Linear)]
     params = []
     for i, layer in enumerate(layers):
-        w = layer.weight.detach().numpy()
+        w, b = (parameter.detach().numpy() for parameter in layer.parameters())
         if isinstance(layer, torch.nn.Conv2d):
             w = w.transpose(2, 3, 1, 0)
             channels = w.shape[-1]
@@ -33,10 +33,11 @@ def weights_of(model, convolutions, size=(4, 8)):
                 w = w.reshape(-1, channels, *size).transpose(0, 2, 3, 1)
                 w = w.reshape(len(w), -1)
             w = w.T
-        params.append({"w": jnp.array(w), "b": jnp.array(layer.bias.detach().numpy())})
+        params.append({"w": jnp.array(w), "b": jnp.array(b)})
     return params
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["MlpPolicy", "CnnPolicy"])
 def test_updates_are_those_of_stable_baselines3(policy, monkeypatch):
     cnn = policy == "CnnPolicy"

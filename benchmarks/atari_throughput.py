@@ -81,14 +81,14 @@ def main() -> None:
     parser.add_argument("--runs", type=int, nargs="+", default=[5, 10, 15])
     parser.add_argument("--groups", type=int, nargs="+", default=[1, 2, 4])
     parser.add_argument("--steps", type=int, default=1000)
-    chosen = parser.parse_args()
+    options = parser.parse_args()
     console = Console(width=110)
     console.print(f"device: {jax.devices()[0].device_kind}, jax {jax.__version__}")
     console.print("".join(f"{column:>13}" for column in COLUMNS))
-    for runs in chosen.runs:
-        alone = emulation(chosen.game, runs, chosen.steps)
-        for groups in chosen.groups:
-            took, parts = learning(chosen.game, runs, groups, chosen.steps)
+    for runs in options.runs:
+        alone = emulation(options.game, runs, options.steps)
+        for groups in options.groups:
+            took, parts = learning(options.game, runs, groups, options.steps)
             rest = took - parts["games"] - parts["calls"]
             milli = [f"{1e3 * s:.2f}" for s in (took, parts["games"], parts["calls"], rest)]
             row = [str(runs), str(groups), f"{runs / took:,.0f}", f"{alone:,.0f}", *milli]

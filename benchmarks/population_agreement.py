@@ -44,7 +44,7 @@ def policy() -> easee.ExplorationPolicy:
     return easee.compile(easee.priors.catcher(), depth=HEIGHT)
 
 
-def one_of_theirs(arm: str, seed: int) -> list[float]:
+def sb3_run(arm: str, seed: int) -> list[float]:
     """Return the mean rewards of both halves of training with Stable-Baselines3."""
     import torch
     from stable_baselines3.common.monitor import Monitor
@@ -60,14 +60,14 @@ def one_of_theirs(arm: str, seed: int) -> list[float]:
     return [float(half.mean()) for half in np.split(np.array(env.get_episode_rewards()), 2)]
 
 
-def theirs(arm: str, seeds: int, jobs: int) -> Halves:
+def sb3_rewards(arm: str, seeds: int, jobs: int) -> Halves:
     """Return the mean rewards of Stable-Baselines3 for a number of seeds."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        return np.array(list(pool.map(one_of_theirs, [arm] * seeds, range(seeds))))
+        return np.array(list(pool.map(sb3_run, [arm] * seeds, range(seeds))))
 
 
-def ours(arm: str, seeds: int) -> Halves:
+def population_rewards(arm: str, seeds: int) -> Halves:
     """Return the mean rewards of the population for a number of seeds."""
     from easee.agents.population import Population, Settings
     from easee.envs.jax import Catcher
@@ -86,11 +86,12 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=40)
     parser.add_argument("--jobs", type=int, default=2)
-    chosen = parser.parse_args()
+    options = parser.parse_args()
     table = Table("exploration", "half", "SB3", "population", "difference [95%]", "KS test, p")
     for arm in ("uniform", "easee"):
-        pairs = theirs(arm, chosen.seeds, chosen.jobs).T, ours(arm, chosen.seeds).T
-        for half, first, second in zip(("first", "second"), *pairs, strict=True):
+        theirs = sb3_rewards(arm, options.seeds, options.jobs)
+        ours = population_rewards(arm, options.seeds)
+        for half, first, second in zip(("first", "second"), theirs.T, ours.T, strict=True):
             low, high = ttest_ind(second, first, equal_var=False).confidence_interval()
             difference = f"{second.mean() - first.mean():+.3f} [{low:+.3f}, {high:+.3f}]"
             p = ks_2samp(first, second).pvalue

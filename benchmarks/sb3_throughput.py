@@ -70,9 +70,9 @@ def main() -> None:
     table = Table("task", "environments", "SB3, steps/s", "EASEE, steps/s", "ratio [95%]")
     for task in ("RotationGrid", "Catcher"):
         for count in (1, 4):
-            theirs, ours, ratio = compare(task, count, turns)
-            cells = f"{ratio.value:.3f} [{ratio.low:.3f}, {ratio.high:.3f}]"
-            table.add_row(task, str(count), f"{theirs:,.0f}", f"{ours:,.0f}", cells)
+            sb3_rate, our_rate, ratio = compare(task, count, turns)
+            interval = f"{ratio.value:.3f} [{ratio.low:.3f}, {ratio.high:.3f}]"
+            table.add_row(task, str(count), f"{sb3_rate:,.0f}", f"{our_rate:,.0f}", interval)
     Console().print(table)
 
 

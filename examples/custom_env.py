@@ -6,31 +6,38 @@ The environment names its actions, and the prior uses the same names in the same
 often tabular Q-learning delivers the crate with uniform exploration and with EASEE.
 """
 
+from typing import Any
+
 import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
+from numpy.typing import NDArray
 
 import easee
 from easee.agents.q_learning import learn
 
+State = NDArray[np.int64]
 
-class Crane(gym.Env):
+
+class Crane(gym.Env[State, np.int64]):
     """Carry a crate from the left end of a rail to the right end."""
 
     action_names = ("left", "right", "grab", "drop")
 
-    def __init__(self, length=8):
+    def __init__(self, length: int = 8) -> None:
         self.length = length
         self.observation_space = spaces.MultiDiscrete([length, length, 2])
         self.action_space = spaces.Discrete(len(self.action_names))
 
-    def reset(self, *, seed=None, options=None):
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[State, dict[str, Any]]:
         """Place the crane in the middle and the crate at the left end."""
         super().reset(seed=seed)
         self.crane, self.crate, self.holds = self.length // 2, 0, False
         return self._observation(), {}
 
-    def step(self, action):
+    def step(self, action: np.int64) -> tuple[State, float, bool, bool, dict[str, Any]]:
         """Move the crane, grab the crate or drop it."""
         name = self.action_names[action]
         if name in ("left", "right"):
@@ -45,7 +52,7 @@ class Crane(gym.Env):
         arrived = self.crate == self.length - 1 and not self.holds
         return self._observation(), float(arrived), arrived, False, {}
 
-    def _observation(self):
+    def _observation(self) -> State:
         return np.array([self.crane, self.crate, self.holds])
 
 

@@ -9,18 +9,19 @@ import jax
 import jax.numpy as jnp
 
 import easee
-from easee.envs.jax import CardinalGrid
+from easee.envs.jax import CardinalGrid, GridState
 from easee.explorers import jax as explorers
 
 WALKERS, STEPS = 1000, 100
 world = CardinalGrid(100)
+Carry = tuple[explorers.State, GridState]
 
 
 @jax.jit
-def walk(tables, key):
+def walk(tables: explorers.Tables, key: jax.Array) -> jax.Array:
     """Return the places of all walkers after each step, (steps, walkers, 2)."""
 
-    def step(carry, key):
+    def step(carry: Carry, key: jax.Array) -> tuple[Carry, jax.Array]:
         explorer, states = carry
         explorer, actions = explorers.sample(tables, explorer, key)
         states, *_ = jax.vmap(world.step)(states, actions)

@@ -7,11 +7,13 @@ Network, replay buffer and training loop are written out. The three lines for EA
 
 import sys
 from collections import deque
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import torch
 from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
 from torch import nn
 
 import easee
@@ -25,12 +27,12 @@ EPSILON_END, ANNEAL = 0.05, 0.5
 LEARNING_RATE, DISCOUNT, TARGET_EVERY = 1e-3, 0.99, 500
 
 
-def features(observations):
+def features(observations: NDArray[np.uint8]) -> torch.Tensor:
     """Return flattened images, scaled to [0, 1]."""
     return torch.as_tensor(observations.reshape(len(observations), -1), dtype=torch.float32) / 255
 
 
-def make_network():
+def make_network() -> nn.Sequential:
     """Return a small network from an image to action values."""
     layers = nn.Linear(WIDTH * HEIGHT, 128), nn.ReLU(), nn.Linear(128, 64), nn.ReLU()
     return nn.Sequential(*layers, nn.Linear(64, 2))
@@ -53,8 +55,8 @@ explorer = easee.Explorer(policy, n_envs=N_ENVS, seed=SEED)  # EASEE
 network, target = make_network(), make_network()
 target.load_state_dict(network.state_dict())
 optimizer = torch.optim.Adam(network.parameters(), lr=LEARNING_RATE)
-buffer = deque(maxlen=BUFFER)
-recent = deque(maxlen=200)  # rewards of the last episodes
+buffer: deque[tuple[Any, ...]] = deque(maxlen=BUFFER)
+recent: deque[float] = deque(maxlen=200)  # rewards of the last episodes
 
 observations, _ = envs.reset(seed=SEED)
 for step in range(0, STEPS, N_ENVS):

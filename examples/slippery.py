@@ -8,18 +8,19 @@ cell for both.
 """
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import entr
 
 import easee
 from easee.envs.slippery import slippery_outcomes
 
 
-def entropy(policy, outcomes):
+def entropy(policy: easee.ExplorationPolicy, outcomes: csr_array) -> float:
     """Return the entropy of the agent's cell, averaged over steps."""
     graph = policy.graph
     steps = range(1, graph.depth + 1)
     layers = [np.where(graph.depths == t, policy.visits, 0.0) @ outcomes for t in steps]
-    return np.mean([entr(cells).sum() for cells in layers])
+    return float(np.mean([entr(cells).sum() for cells in layers]))
 
 
 for depth in (4, 6, 10):

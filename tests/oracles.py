@@ -34,7 +34,7 @@ def brute_force_classes(letters, pairs, length):
 
 def graph_classes(graph, length):
     """Return the node of every word up to a length, by following successors."""
-    nodes = {}
+    nodes: dict[tuple[int, ...], int] = {}
     for word in all_words(len(graph.actions), length):
         nodes[word] = int(graph.successors[nodes[word[:-1]], word[-1]]) if word else 0
     return nodes
@@ -42,7 +42,7 @@ def graph_classes(graph, length):
 
 def refines(finer, coarser, words):
     """Return whether words in one class of `finer` are always in one class of `coarser`."""
-    image = {}
+    image: dict[object, object] = {}
     return all(image.setdefault(finer[w], coarser[w]) == coarser[w] for w in words)
 
 
@@ -107,7 +107,7 @@ def plain_gap(graph, probabilities, weights=None, interest=None):
     weights = np.full(graph.depth, 1 / graph.depth) if weights is None else np.asarray(weights)
     weights = weights / weights.sum()
     chosen = np.ones(len(graph), bool) if interest is None else np.asarray(interest)
-    reward = defaultdict(float)
+    reward: defaultdict[int, float] = defaultdict(float)
     average = 0.0
     for w, p in zip(weights, step_distributions(graph, probabilities), strict=True):
         for node in range(len(graph)):

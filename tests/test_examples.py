@@ -31,6 +31,7 @@ def test_a_custom_environment_learns_more_with_its_prior():
     assert easee > uniform
 
 
+@pytest.mark.slow
 def test_outcomes_never_reduce_the_entropy():
     lines = re.findall(
         r"slip ([\d.]+): ordinary ([\d.]+), with outcomes ([\d.]+)", run("slippery.py")
@@ -52,6 +53,7 @@ def test_the_single_file_agent_learns():
     assert float(re.findall(r"mean reward ([+-][\d.]+)", printed)[-1]) > 0.0
 
 
+@pytest.mark.slow
 def test_a_scan_visits_more_cells_with_easee():
     counts = re.findall(r": ([\d,]+) of 10,000 cells", run("jax_scan.py"))
     uniform, easee = (int(count.replace(",", "")) for count in counts)

@@ -1,7 +1,5 @@
 """The local-dynamics graph: the classes of equivalent words up to a depth (Section 3.2)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

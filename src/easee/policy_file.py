@@ -1,7 +1,5 @@
 """Policy files: one `.npz` archive without pickles, validated when it is read."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

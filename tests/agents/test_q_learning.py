@@ -262,7 +262,7 @@ def test_a_state_of_another_shape_is_rejected():
         tabulate(RotationGrid(5)).number(3)
 
 
-def test_a_policy_is_the_same_as_its_explorer():
+def test_a_policy_gives_the_same_results_as_its_explorer():
     policy = learn(corridor(), STRAIGHT, episodes=5, seed=3)
     explorer = learn(corridor(), easee.Explorer(STRAIGHT, seed=3), episodes=5, seed=3)
     np.testing.assert_array_equal(policy.lengths, explorer.lengths)
@@ -351,7 +351,7 @@ def test_tabulate_requires_a_state():
         ({"env": gym.make("Pendulum-v1")}, "Discrete actions, found Box"),
     ],
 )
-def test_invalid_arguments(options, error):
+def test_invalid_arguments_are_rejected(options, error):
     valid = {"env": short_grid(), "explorer": easee.UniformExplorer(4, seed=0), "episodes": 1}
     with pytest.raises(easee.ArgumentError, match=error):
         learn(**(valid | options))

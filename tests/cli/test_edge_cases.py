@@ -5,7 +5,7 @@ from easee.cli import app
 
 
 @pytest.mark.parametrize("output", ["", "/proc/nothing/x.npz", "/etc/hostname/x.npz"])
-def test_unwritable_output(tmp_path, output):
+def test_unwritable_outputs_are_reported(tmp_path, output):
     arguments = ["compile", "catcher", "-d", "3", "-o", output or str(tmp_path)]
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 1 and "error: cannot write" in result.output

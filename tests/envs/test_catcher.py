@@ -30,9 +30,8 @@ def optimal(env):
 
 
 def test_is_registered_and_passes_the_checker():
-    env = gym.make("easee/Catcher-v0")
-    assert env.spec.max_episode_steps is None
-    check_env(env.unwrapped)
+    assert gym.spec("easee/Catcher-v0").max_episode_steps is None
+    check_env(gym.make("easee/Catcher-v0").unwrapped)
 
 
 @pytest.mark.parametrize(("width", "height"), SIZES)
@@ -43,7 +42,7 @@ def test_episode_length_equals_the_number_of_rows(width, height):
     assert rewards[:-1] == [0.0] * (height - 1) and rewards[-1] in (1.0, -1.0)
 
 
-def test_the_default_field_is_the_papers():
+def test_the_default_field_is_that_of_the_paper():
     env = Catcher()
     observations, rewards = play(env, optimal)
     assert len(rewards) == 30 and observations[0].shape == (30, 60, 1)
@@ -134,7 +133,7 @@ def test_equal_seeds_give_equal_balls():
     assert len(set(balls(1))) > 5
 
 
-def test_text_rendering():
+def test_text_shows_the_ball_and_the_paddle():
     env = Catcher(5, 3, render_mode="ansi")
     env.reset(seed=0)
     env.ball = 1
@@ -143,10 +142,10 @@ def test_text_rendering():
     assert env.render() == ".....\n.o...\n...=."
 
 
-def test_image_rendering():
+def test_images_show_the_ball_and_the_paddle():
     env = Catcher(5, 3, render_mode="rgb_array")
     env.reset(seed=0)
-    image = env.render()
+    image = np.asarray(env.render())
     assert image.shape == (24, 40, 3) and image.dtype == np.uint8
     assert len(np.unique(image.reshape(-1, 3), axis=0)) == 3
     for row, column in ((0, env.ball), (2, env.paddle)):
@@ -166,6 +165,6 @@ def test_image_rendering():
         (lambda: Catcher(1, 1), "width of at least 2"),
     ],
 )
-def test_bad_input(make, error):
+def test_invalid_arguments_are_rejected(make, error):
     with pytest.raises(easee.ArgumentError, match=error):
         make()

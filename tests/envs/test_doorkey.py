@@ -1,4 +1,5 @@
 import copy
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -31,7 +32,8 @@ def cells_with(env, kind):
 
 def shortest(table, source, is_goal):
     """Return the actions of a shortest path from a state to one where `is_goal` holds."""
-    paths, queue = {source: []}, [source]
+    paths: dict[int, list[int]] = {source: []}
+    queue = [source]
     for state in queue:
         if is_goal(table.states[state]):
             return paths[state]
@@ -102,6 +104,7 @@ def test_the_five_relations_of_the_prior_hold_in_every_state(seed):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.slow
 def test_open_is_idempotent():
     env = DoorKey()
     rng = np.random.default_rng(0)
@@ -120,7 +123,7 @@ def test_open_is_idempotent():
 
 
 def test_toggle_of_stock_minigrid_closes_the_door_again():
-    env = gym.make("MiniGrid-DoorKey-8x8-v0").unwrapped
+    env: Any = gym.make("MiniGrid-DoorKey-8x8-v0").unwrapped
     env.reset(seed=0)
     (door,) = cells_with(env, Door)
     env.agent_pos, env.agent_dir, env.carrying = (door[0] - 1, door[1]), 0, Key("yellow")
@@ -225,7 +228,7 @@ def test_observations_are_copies():
     np.testing.assert_array_equal(observation, before)
 
 
-def test_image_rendering():
+def test_images_change_with_the_state():
     env = DoorKey(render_mode="rgb_array")
     env.reset(seed=0)
     image = env.render()
@@ -236,7 +239,7 @@ def test_image_rendering():
 
 
 @pytest.mark.parametrize("action", [5, -1, 1.5])
-def test_bad_actions(action):
+def test_invalid_actions_are_rejected(action):
     env = DoorKey()
     env.reset(seed=0)
     with pytest.raises(easee.ArgumentError, match="action from 0 to 4, found"):

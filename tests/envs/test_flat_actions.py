@@ -49,7 +49,7 @@ def test_default_names_are_a_letter_and_a_number():
     )
 
 
-def test_choices_with_a_start():
+def test_choices_may_start_at_another_number():
     car = Car(spaces.MultiDiscrete([2, 3], start=[5, -1]))
     env = FlatActions(car)
     for action in np.arange(6):
@@ -72,20 +72,14 @@ def test_actions_passed_to_the_environment_are_copies():
 @pytest.mark.parametrize(
     ("make", "error"),
     [
-        (
-            lambda: FlatActions(CardinalGrid()),
-            r"MultiDiscrete actions, found Discrete\(4",
-        ),
-        (
-            lambda: FlatActions(Car(spaces.MultiDiscrete([[2, 2]]))),
-            "one-dimensional",
-        ),
+        (lambda: FlatActions(CardinalGrid()), r"MultiDiscrete actions, found Discrete\(4"),
+        (lambda: FlatActions(Car(spaces.MultiDiscrete(np.array([[2, 2]])))), "one-dimensional"),
         (lambda: FlatActions(Car(), [["a", "b"], ["c", "d"]]), r"\[3, 2\] .*found \[2, 2\]"),
         (lambda: FlatActions(Car(), [["a", "b", "c"]]), r"\[3, 2\] .*found \[3\]"),
         (lambda: FlatActions(Car(spaces.MultiDiscrete([1] * 27))), "27 factors: pass `factors`"),
     ],
 )
-def test_bad_factors(make, error):
+def test_invalid_factors_are_rejected(make, error):
     with pytest.raises(easee.ArgumentError, match=error):
         make()
 

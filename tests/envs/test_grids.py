@@ -14,9 +14,8 @@ GRIDS = [CardinalGrid, RotationGrid]
 @pytest.mark.parametrize("name", ["CardinalGrid", "RotationGrid"])
 def test_is_registered_and_passes_the_checker(name):
     register()  # a second time, without effect
-    env = gym.make(f"easee/{name}-v0")
-    assert env.spec.max_episode_steps == 100
-    check_env(env.unwrapped)
+    assert gym.spec(f"easee/{name}-v0").max_episode_steps == 100
+    check_env(gym.make(f"easee/{name}-v0").unwrapped)
 
 
 @pytest.mark.parametrize(
@@ -49,10 +48,10 @@ def test_observations_are_copies():
     assert env.step(0)[0].tolist() == [3, 2]
 
 
-def test_text_and_image_rendering():
+def test_text_and_images_show_the_position_and_heading():
     env = RotationGrid((4, 3), start=(1, 0, 1), render_mode="ansi")
     assert env.render() == "######\n#....#\n#....#\n#.>..#\n######"
-    image = RotationGrid((4, 3), render_mode="rgb_array").render()
+    image = np.asarray(RotationGrid((4, 3), render_mode="rgb_array").render())
     assert image.shape == (25, 30, 3) and image.dtype == np.uint8
     red = (image == (200, 30, 30)).all(axis=2)
     assert red.sum() == 24  # a cell without the pixel that shows the heading
@@ -68,32 +67,32 @@ def test_text_and_image_rendering():
         (lambda: CardinalGrid(5).step(7), "action from 0 to 3, found 7"),
     ],
 )
-def test_bad_arguments(make, error):
+def test_invalid_arguments_are_rejected(make, error):
     with pytest.raises(easee.ArgumentError, match=error):
         make()
 
 
 @pytest.mark.parametrize("grid", GRIDS)
 def test_simulated_walks_equal_those_in_the_environment(grid):
-    class Script(easee.UniformExplorer):
+    taken: list[np.ndarray] = []
+
+    class Recording(easee.UniformExplorer):
         """An explorer that records its actions."""
 
         def sample(self, mask=None):
-            actions = super().sample(mask)
-            self.taken.append(actions)
-            return actions
+            taken.append(super().sample(mask))
+            return taken[-1]
 
-    explorer = Script(len(grid.action_names), 7, seed=0)
-    explorer.taken = []
+    explorer = Recording(len(grid.action_names), 7, seed=0)
     visited = walk(grid, explorer, 200, (11, 13))
     for walker in range(7):
         env = grid((11, 13))
-        states = [env.reset()[0]] + [env.step(a[walker])[0] for a in explorer.taken]
+        states = [env.reset()[0]] + [env.step(a[walker])[0] for a in taken]
         numbers = np.ravel_multi_index(np.array(states).T, env.shape)
         np.testing.assert_array_equal(visited[:, walker], numbers)
 
 
-def test_unique_states():
+def test_unique_states_are_counted():
     assert unique_states(np.array([[1, 1], [2, 5]])) == 3
 
 

@@ -42,7 +42,9 @@ WORLDS = [
 
 def preprocessed(observations, space):
     """Return observations as Stable-Baselines3 feeds them to its network."""
-    return preprocess_obs(torch.as_tensor(np.asarray(observations)), space).numpy()
+    tensor = preprocess_obs(torch.as_tensor(np.asarray(observations)), space)
+    assert isinstance(tensor, torch.Tensor)
+    return tensor.numpy()
 
 
 @cache
@@ -130,6 +132,7 @@ def test_catcher_equals_its_environment_in_every_state(width, height):
     np.testing.assert_array_equal(observed, preprocessed(observations, env.observation_space))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "height"), FIELDS)
 def test_balls_are_drawn_uniformly_from_the_reachable_columns(width, height):
     world, n = worlds.Catcher(width, height), 3000
@@ -174,8 +177,9 @@ def test_a_grid_equals_its_environment_at_all_places(kind, env_class, size, star
     env, world = env_class(size, start), kind(size, start)
     # All of a small room; the borders and the middle of a large one.
     axes = [range(n) if n < 9 else [0, 1, n // 2, n - 2, n - 1] for n in env.shape]
-    *places, actions = np.meshgrid(*axes, range(world.n_actions))
-    places, actions = np.column_stack([x.ravel() for x in places]), actions.ravel()
+    grid = np.meshgrid(*axes, range(world.n_actions))
+    *columns, actions = (x.ravel() for x in grid)
+    places = np.column_stack(columns)
 
     def step(place, action):
         next_state, *outcome = world.step(worlds.GridState(place, jnp.int32(0)), action)
@@ -269,6 +273,7 @@ def test_doorkey_equals_its_environment_over_whole_episodes(seed):
     assert goals == [(GOAL, 1.0)] * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("key", "door"), LAYOUTS)
 def test_doorkey_equals_its_environment_in_every_state(key, door):
     env, world = lay_out(key, door), worlds.DoorKey()
@@ -321,6 +326,7 @@ def test_the_goal_counts_in_the_last_step():
     assert [x.item() for x in results] == list(env.step(FORWARD)[1:4]) == [1.0, True, True]
 
 
+@pytest.mark.slow
 def test_layouts_are_drawn_uniformly():
     n = 20_000
     state = jax.jit(jax.vmap(worlds.DoorKey().reset))(jax.random.split(jax.random.key(0), n))
@@ -337,6 +343,7 @@ def test_layouts_are_drawn_uniformly():
         assert chi2_contingency(crosstab(a, b).count).pvalue > 1e-3
 
 
+@pytest.mark.slow
 def test_layouts_are_drawn_like_those_of_the_environment():
     env, n = doorkey.DoorKey(), 2000
     drawn = []
@@ -387,6 +394,7 @@ def test_dtypes_are_small_and_do_not_change(world, wide):
     assert signature(observation) == (world.observation_shape, "float32", False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS, ids=repr)
 def test_vmap_equals_one_at_a_time(world):
     n_envs, n_steps = 3, 40

@@ -1,3 +1,5 @@
+from typing import Any
+
 import gymnasium as gym
 import minigrid
 from minigrid.core.world_object import Key
@@ -10,7 +12,7 @@ gym.register_envs(minigrid)
 def test_the_state_includes_what_the_view_may_hide():
     env = gym.make("MiniGrid-DoorKey-6x6-v0")
     env.reset(seed=0)
-    world = env.unwrapped
+    world: Any = env.unwrapped
     states = [minigrid_state(env)]
     env.step(world.actions.left)
     states.append(minigrid_state(env))

@@ -49,9 +49,9 @@ EXPECTED = {
 
 
 def test_figure_3_has_the_expected_ratios(fig3_rows):
-    found = simulation.ratios(fig3_rows)
-    for key, ratio in EXPECTED.items():
-        assert found[fig3.arm(*key)].value == pytest.approx(ratio, rel=0.08), key
+    ratios = simulation.ratios(fig3_rows)
+    for key, expected in EXPECTED.items():
+        assert ratios[fig3.arm(*key)].value == pytest.approx(expected, rel=0.08), key
 
 
 def test_100_episodes_of_depth_4_see_more_than_1000_of_uniform(fig3_rows):
@@ -79,7 +79,7 @@ def test_deep_graphs_beat_the_baselines(tmp_path):
     assert ratio["RotationGrid/easee-last/30"] > ratio["RotationGrid/easee/30"]
 
 
-# Arms to run of the figures that are too long for a test.
+# Arms to run for figures that take too long for a test.
 FEW = {
     "depth": ["CardinalGrid/uniform", "RotationGrid/uniform", "CardinalGrid/easee/6"],
     "doorkey": ["uniform", "easee/4/random", "easee/4/explore"],
@@ -90,10 +90,18 @@ FEW = {
     + ["coverage/easee/up ~", "doorkey/easee/0.2"],
     "discovery": ["grid/uniform", "grid/discovered", "grid/known", "door/uniform", "door/known"],
 }
+SLOW = ("fig3", "doorkey", "sensitivity", "holding", "discovery")
 SHORT = {"catcher": 600, "freeway": 2100, "boxing": 1800, "carnival": 800}  # at least an episode
 
 
-@pytest.mark.parametrize("name", [n for n in FIGURES if FIGURES[n].steps is None])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in SLOW else ())
+        for name, figure in FIGURES.items()
+        if figure.steps is None
+    ],
+)
 def test_every_figure_has_a_picture_and_a_table(name, tmp_path):
     figure = FIGURES[name]
     rows = run_missing(figure, tmp_path, seeds=1, arms=FEW.get(name), jobs=1)
@@ -127,19 +135,19 @@ def test_doorkey_reproduces_the_committed_results():
     assert rows == [row for row in committed if (row.arm, row.seed) == run.key]
 
 
-def test_the_cost_of_a_wrong_prior(tmp_path):
+def test_a_wrong_prior_reduces_coverage(tmp_path):
     arms = ["uniform/0.0", "uniform/1.0", "easee/0.0", "easee/0.1", "easee/1.0", "easee/up ~"]
     arms += ["easee, floor 0.2/up ~"]
     rows = run_missing(
         FIGURES["wrong"], tmp_path, seeds=4, arms=[f"coverage/{a}" for a in arms], jobs=1
     )
-    found = {name: wrong.estimates(rows)[f"coverage/{name}"].value for name in arms}
+    states = {name: wrong.estimates(rows)[f"coverage/{name}"].value for name in arms}
     # Exchanging the actions of a cell changes nothing for uniform actions.
-    assert found["uniform/1.0"] == pytest.approx(found["uniform/0.0"], rel=0.06)
-    assert found["easee/0.0"] > found["easee/0.1"] > 2 * found["uniform/0.0"]
-    assert found["easee/1.0"] < found["uniform/0.0"]
+    assert states["uniform/1.0"] == pytest.approx(states["uniform/0.0"], rel=0.06)
+    assert states["easee/0.0"] > states["easee/0.1"] > 2 * states["uniform/0.0"]
+    assert states["easee/1.0"] < states["uniform/0.0"]
     # A prior in which "up" does nothing never goes up; a floor compensates.
-    assert found["easee/up ~"] < 0.3 * found["uniform/0.0"] < found["easee, floor 0.2/up ~"]
+    assert states["easee/up ~"] < 0.3 * states["uniform/0.0"] < states["easee, floor 0.2/up ~"]
 
 
 def test_exchanged_actions_are_the_same_table_in_another_order():
@@ -153,6 +161,7 @@ def test_exchanged_actions_are_the_same_table_in_another_order():
     assert (twisted.rewards.sum(axis=1) == world.rewards.sum(axis=1)).all()
 
 
+@pytest.mark.slow
 def test_discovery_reaches_the_complete_prior_on_the_grid(tmp_path):
     arms = ["grid/uniform", "grid/discovered"]
     rows = run_missing(FIGURES["discovery"], tmp_path, seeds=2, arms=arms, jobs=1)
@@ -160,7 +169,7 @@ def test_discovery_reaches_the_complete_prior_on_the_grid(tmp_path):
     assert min(values_by_arm(rows, metric=discovered.COST)["grid/discovered"]) > 0
 
 
-def test_steps_of_a_figure_without_training():
+def test_steps_of_a_figure_without_training_are_rejected():
     with pytest.raises(easee.ArgumentError, match="leave out --steps"):
         FIGURES["fig3"].with_steps(10)
 

@@ -93,9 +93,10 @@ def test_zeta_stops_in_a_single_environment_too(action, done, left):
     assert explorer.remaining == [left]
 
 
-def test_bad_mu():
-    with pytest.raises(easee.ArgumentError, match="mu"):
-        ZetaExplorer(4, mu=1.0)
+@pytest.mark.parametrize("mu", [1.0, None])
+def test_invalid_mu_is_rejected(mu):
+    with pytest.raises(easee.ArgumentError, match="mu greater than 1"):
+        ZetaExplorer(4, mu=mu)
 
 
 def test_tabu_never_undoes_the_last_action():

@@ -107,7 +107,7 @@ def test_dead_ends_restart(policy, n_envs):
     assert not explorer.nodes.any() and not explorer.lengths.any()
 
 
-def test_reset_some_or_all(policy):
+def test_reset_restarts_some_or_all_environments(policy):
     explorer = Explorer(policy, 3, seed=0)
     explorer.step([0, 0, 0])
     explorer.reset([True, False, False])
@@ -116,7 +116,7 @@ def test_reset_some_or_all(policy):
     assert not explorer.nodes.any() and not explorer.lengths.any()
 
 
-def test_reset_of_a_single_environment(policy):
+def test_reset_restarts_a_single_environment(policy):
     explorer = Explorer(policy, 1, seed=0)
     explorer.step([0])
     node = explorer.nodes

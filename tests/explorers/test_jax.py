@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,10 +16,21 @@ N = 40
 POLICIES = [("rotation-grid", 5, 0.0), ("cardinal-grid", 8, 0.3), ("doorkey", 4, 0.0)]
 
 
+class Scripted(Explorer):
+    """An explorer whose random numbers are given."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.numbers = []
+
+    def _uniforms(self):
+        return self.numbers.pop(0).astype(float)
+
+
 def follow(policy, floor, masks, dtype, steps=60):
-    """Step the NumPy and the JAX explorer with the same random numbers; return both' actions."""
+    """Step both explorers with the same random numbers; return the actions of both."""
     rng = np.random.default_rng(0)
-    explorer = Explorer(policy, n_envs=N, floor=floor)
+    explorer = Scripted(policy, n_envs=N, floor=floor)
     tables, state, k = from_policy(policy, floor), init(N), explorer.n_actions
     pairs = []
     for _ in range(steps):
@@ -27,8 +40,7 @@ def follow(policy, floor, masks, dtype, steps=60):
         if masks:
             mask = rng.random((N, k)) < 0.6
             mask[np.arange(N), rng.integers(k, size=N)] = True
-        numbers = iter([coins, draws])
-        explorer._uniforms = lambda numbers=numbers: next(numbers).astype(float)
+        explorer.numbers = [coins, draws]
         expected = explorer.choose(greedy, np.full(N, 0.6), mask)
         uniforms = Uniforms(*map(jnp.asarray, (coins, draws, np.zeros(N, dtype))))
         state, actions, explored = choose(tables, state, greedy, 0.6, uniforms, mask)
@@ -48,6 +60,7 @@ def test_the_same_random_numbers_give_the_same_actions(name, depth, floor):
     assert len(np.unique(pairs)) > 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, depth, floor", POLICIES)
 def test_the_same_random_numbers_give_the_same_actions_with_masks(name, depth, floor):
     policy = easee.compile(priors.get(name), depth=depth)
@@ -56,6 +69,7 @@ def test_the_same_random_numbers_give_the_same_actions_with_masks(name, depth, f
     np.testing.assert_array_equal(pairs[:, 0], pairs[:, 1])
 
 
+@pytest.mark.slow
 def test_masks_are_obeyed_in_single_precision():
     tables = from_policy(easee.compile(priors.get("cardinal-grid"), depth=4))
     mask = jnp.array([[True, False, False, True], [False, True, False, False]])
@@ -84,7 +98,7 @@ def test_visits_follow_the_policy():
 
     keys = jax.random.split(jax.random.key(1), 4)
     _, nodes = jax.jit(lambda: jax.lax.scan(walk, init(20_000), keys))()
-    expected = np.zeros(len(policy.graph))
+    expected: np.ndarray = np.zeros(len(policy.graph))
     expected[0] = 1.0
     for layer in range(1, 4):
         flow = expected[:, None] * policy.probabilities
@@ -99,6 +113,7 @@ def test_visits_follow_the_policy():
         assert chisquare(counts[possible], 20_000 * expected[possible]).pvalue > 1e-4
 
 
+@pytest.mark.slow
 def test_durations_follow_the_zeta_distribution_in_both_explorers():
     tables, mu = explorers.zeta(3), 2.0
     draws = jax.vmap(lambda key: choose(tables, init(), 0, 1.0, key)[0].remaining)
@@ -108,15 +123,14 @@ def test_durations_follow_the_zeta_distribution_in_both_explorers():
     edges = [1, 2, 3, 4, 6, 10, 20, 100, 10**9]
     counts, counts_numpy = (np.histogram(x, edges)[0] for x in (lengths, explorer.remaining))
     n = np.arange(1, 10**6)
-    probabilities = [
-        (n[(n >= a) & (n < b)] ** -mu).sum() for a, b in zip(edges, edges[1:], strict=False)
-    ]
-    probabilities = np.array(probabilities) / np.sum(probabilities)
+    weights = [(n[(n >= a) & (n < b)] ** -mu).sum() for a, b in pairwise(edges)]
+    probabilities = np.array(weights) / np.sum(weights)
     assert chisquare(counts, 40_000 * probabilities).pvalue > 1e-4
     assert chisquare(counts_numpy, 40_000 * probabilities).pvalue > 1e-4
 
 
-def test_what_ends_a_repetition():
+@pytest.mark.slow
+def test_repetitions_end_after_another_action_an_episode_or_a_mask():
     tables = explorers.zeta(4)
     state = init(4)._replace(repeated=jnp.full(4, 2), remaining=jnp.full(4, 3))
     key = jax.random.key(0)
@@ -134,7 +148,8 @@ def test_what_ends_a_repetition():
     assert not explored.any()
 
 
-def test_stacked_explorers_of_different_size():
+@pytest.mark.slow
+def test_stacked_explorers_equal_single_ones():
     kinds = [
         explorers.uniform(2),
         from_policy(easee.compile(priors.get("catcher"), depth=6)),
@@ -163,7 +178,7 @@ def test_stacked_explorers_of_different_size():
             np.testing.assert_array_equal(batched[i], alone)
 
 
-def test_bad_arguments():
+def test_invalid_arguments_are_rejected():
     with pytest.raises(ArgumentError, match=r"same number of actions, found \[2, 3\]"):
         explorers.stack([explorers.uniform(2), explorers.uniform(3)])
     with pytest.raises(ArgumentError, match="n_actions"):

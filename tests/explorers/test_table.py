@@ -30,7 +30,7 @@ def test_a_floor_is_mixed_in_where_the_walk_can_be(policy):
 
 
 @pytest.mark.parametrize("floor", [-0.1, 1.1, float("nan"), "a"])
-def test_bad_floor(policy, floor):
+def test_invalid_floors_are_rejected(policy, floor):
     with pytest.raises(easee.ArgumentError, match="floor"):
         PolicyTable.from_policy(policy, floor)
     with pytest.raises(easee.ArgumentError, match="floor"):
@@ -50,10 +50,10 @@ def test_a_table_cannot_be_changed(policy):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
     with pytest.raises(FrozenInstanceError):
-        table.depth = 3
+        table.depth = 3  # type: ignore[misc]
 
 
-def test_the_fingerprint_tells_tables_apart(policy):
+def test_different_tables_have_different_fingerprints(policy):
     other = easee.compile(priors.get("rotation-grid-complete"), 5)
     tables = [
         PolicyTable.from_policy(policy),
@@ -70,7 +70,7 @@ def test_the_fingerprint_is_stable():
     assert PolicyTable.uniform(2).fingerprint == "5f5c6752ad93344a2cb9fe8ade888ae2"
 
 
-def test_arrays_and_plain_numbers_move_alike(policy):
+def test_arrays_and_plain_numbers_follow_the_same_nodes(policy):
     table = PolicyTable.from_policy(policy)
     rng = np.random.default_rng(0)
     walkers = [Walker(table) for _ in range(20)]

@@ -33,18 +33,18 @@ class Recorded:
         ([1.0, 0.5], 2),  # no further step is possible
     ],
 )
-def test_iteration_ends(errors, yielded):
+def test_iteration_ends_when_precise_or_stuck(errors, yielded):
     assert list(newton_errors(Recorded(errors))) == errors[:yielded]
 
 
-def test_iteration_ends_without_hope():
+def test_iteration_ends_early_if_the_error_stays_large():
     errors = [2 * HOPELESS] * 100
     assert len(list(newton_errors(Recorded(errors), patience=PATIENCE))) == PATIENCE + 1
     assert len(list(newton_errors(Recorded(errors), 60))) == 61
     assert len(list(newton_errors(Recorded([HOPELESS] * 100), patience=PATIENCE))) == 41
 
 
-def test_visits_that_no_flow_has():
+def test_visits_without_a_flow_have_no_solution():
     net = network(unroll(priors.get("catcher"), 3))
     visits = uniform_visits(net)
     every = np.ones(len(net.tails), bool)

@@ -25,7 +25,7 @@ def even_visits(graph):
     return table, push(objective.network, table[graph.forward])
 
 
-def test_node_entropy_is_the_definition(graph):
+def test_node_entropy_equals_its_definition(graph):
     table, visits = even_visits(graph)
     weights = [1, 0, 2, 3, 1]
     interest = np.arange(len(graph)) % 2 == 1

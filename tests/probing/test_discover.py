@@ -64,7 +64,7 @@ def texts(result):
 
 
 def same_graph(one, two, depth):
-    """Return whether two priors have the same graph, which has the same node numbers then."""
+    """Return whether two priors have the same graph, with the same node numbers."""
     graphs = [unroll(omega, depth) for omega in (one, two)]
     return graphs[0].layer_sizes == graphs[1].layer_sizes and np.array_equal(
         graphs[0].successors, graphs[1].successors
@@ -94,6 +94,7 @@ def test_the_prior_of_the_cardinal_grid_is_found():
     assert_independent(result.equivalences)
 
 
+@pytest.mark.slow
 def test_a_tolerance_ignores_the_walls():
     complete = priors.get("rotation-grid-complete")
     env = RotationGrid(8)
@@ -122,7 +123,7 @@ def test_equal_actions_are_found():
     assert texts(result) == ["run ~ go"]
 
 
-def test_an_environment_without_equivalences():
+def test_nothing_is_found_in_an_environment_without_equivalences():
     result = discover_few(Ring(1000, go=1, leap=30), max_length=1)
     assert result.evidence == () and len(result.equivalences) == 0
     assert result.equivalences.actions == ("go", "leap")
@@ -168,6 +169,7 @@ def test_a_budget_is_never_exceeded(world, budget):
     assert result.length < 15 and any(f"budget of {budget:,} steps" in n for n in result.notes)
 
 
+@pytest.mark.slow
 def test_a_larger_budget_completes_longer_words():
     lengths = [
         discover(RotationGrid(), states=30, budget=budget).length
@@ -262,7 +264,7 @@ def test_invalid_action_names_are_rejected_before_any_step():
         ({"env": gym.make("Pendulum-v1")}, "Discrete"),
     ],
 )
-def test_bad_arguments(options, says):
+def test_invalid_arguments_are_rejected(options, says):
     env = options.pop("env", CardinalGrid())
     with pytest.raises(easee.ArgumentError, match=says):
         discover_few(env, **options)

@@ -34,7 +34,7 @@ def keys(result):
 
 @pytest.mark.parametrize("env", [CardinalGrid(9), Catcher(), DoorKey(max_steps=60)])
 @pytest.mark.parametrize(("count", "eventful"), [(1, 0.5), (40, 0.5), (40, 0.0), (7, 1.0)])
-def test_number_of_states_and_no_episode_has_ended(env, count, eventful):
+def test_the_requested_number_of_unfinished_states_is_sampled(env, count, eventful):
     result = sample_states(make_probe(env), count, seed=0, eventful=eventful, rollout=1000)
     assert len(result.states) == count
     assert not any(state.ended for state in result.states)
@@ -53,11 +53,14 @@ def test_equal_seeds_sample_equal_states():
 
 def test_states_can_be_restored():
     probe = make_probe(RotationGrid(9))
-    for state in sample_states(probe, 20, seed=0, rollout=500).states:
+    states = sample_states(probe, 20, seed=0, rollout=500).states
+    assert len(states) == 20
+    for state in states:
         x, y, heading = state.observation
         assert probe.after(state, [1]).observation.tolist() == [x, y, (heading - 1) % 4]
 
 
+@pytest.mark.slow
 def test_eventful_states_are_near_rare_effects(doorkey):
     probe, result = doorkey
     assert result.rare == {PICKUP, OPEN} and result.eventful == 30
@@ -72,6 +75,7 @@ def test_eventful_states_are_near_rare_effects(doorkey):
     assert by_chance < near_key + near_door
 
 
+@pytest.mark.slow
 def test_near_contains_the_eventful_states_and_more(doorkey):
     probe, result = doorkey
     keys_near = {state.key for state in result.near}
@@ -91,6 +95,7 @@ def test_eventful_zero_samples_no_states_near_rare_effects():
     assert result.eventful == 0 and not result.near
 
 
+@pytest.mark.slow
 def test_ordinary_states_are_distributed_as_in_a_random_walk():
     result = sample_states(make_probe(CardinalGrid(3)), 900, seed=0, eventful=0.0, rollout=20_000)
     squares = np.array([state.observation for state in result.states])
@@ -106,9 +111,9 @@ def test_short_episodes_are_restarted():
     assert set(distances) == {0, 1, 2}  # the third step truncates
 
 
-def test_rare_effects_of_minigrid():
+def test_pickup_and_toggle_are_rare_effects_in_minigrid():
     world = gym.make("MiniGrid-DoorKey-6x6-v0")
-    actions = world.unwrapped.actions
+    actions = world.get_wrapper_attr("actions")
     result = sample_states(make_probe(world), 10, seed=0, rollout=2000)
     assert {actions.pickup, actions.toggle} <= result.rare
     assert not {actions.left, actions.right, actions.done} & result.rare

@@ -34,6 +34,7 @@ assert plt.get_fignums() == []
 """
 
 
+@pytest.mark.slow
 def test_plotting_changes_no_global_state(tmp_path):
     command = [sys.executable, "-c", NO_SIDE_EFFECTS]
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)

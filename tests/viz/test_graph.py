@@ -14,7 +14,7 @@ from easee.viz import graph as draw  # noqa: E402
 EXAMPLE = easee.Equivalences(["a1", "a2"], ["a1 a1 ~", "a2 a1 ~ a1 a2"])
 
 
-def test_construction_of_the_paper_s_figure_2():
+def test_the_construction_equals_the_paper_s_figure_2():
     assert construction(easee.unroll(EXAMPLE, 2)) == [
         Step(0, 0, 1, new=True),
         Step(0, 1, 2, new=True),
@@ -26,7 +26,7 @@ def test_construction_of_the_paper_s_figure_2():
     ]
 
 
-def test_nodes_and_edges_of_the_paper_s_figure_1():
+def test_nodes_and_edges_equal_those_of_the_paper_s_figure_1():
     graph = easee.unroll(priors.get("rotation-grid"), 3)
     assert graph.layer_sizes == (1, 3, 6, 13)
     turned = graph.node("left left")
@@ -41,7 +41,10 @@ def test_nodes_and_edges_of_the_paper_s_figure_1():
     assert graph.forward[turned].tolist() == [True, False, False]
 
 
-@pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
+@pytest.mark.parametrize(
+    "suffix",
+    ["svg", *(pytest.param(suffix, marks=pytest.mark.slow) for suffix in ("png", "pdf"))],
+)
 def test_pictures_are_written_in_every_format(tmp_path, suffix):
     omega = priors.get("rotation-grid")
     policy = easee.compile(omega, 3)
@@ -68,15 +71,19 @@ def test_svg_shows_every_node_and_is_reproducible(tmp_path):
 def test_self_loops_can_be_drawn(tmp_path):
     policy = easee.compile(easee.noop("wait") | easee.Equivalences(["go"]), 2)
     draw.draw_graph(policy, tmp_path / "loop.png", pruned=True)
+    draw.draw_graph(policy, tmp_path / "without.png")
+    loop, without = ((tmp_path / f"{name}.png").read_bytes() for name in ("loop", "without"))
+    assert loop != without
 
 
 def test_graphs_with_empty_layers_can_be_drawn(tmp_path):
     policy = easee.compile(easee.power("flip", 2), 3)
     assert 0 in policy.graph.layer_sizes
     draw.draw_graph(policy, tmp_path / "flip.png")
+    assert (tmp_path / "flip.png").stat().st_size > 5000
 
 
-def test_too_large_graphs_and_unknown_formats_are_errors(tmp_path):
+def test_too_large_graphs_and_unknown_formats_are_rejected(tmp_path):
     with pytest.raises(easee.ArgumentError, match="at most 400"):
         draw.draw_graph(easee.compile(priors.get("cardinal-grid"), 20), tmp_path / "x.png")
     with pytest.raises(easee.ArgumentError, match="at most 30"):

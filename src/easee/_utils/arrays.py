@@ -1,7 +1,5 @@
 """Array types and functions that many modules share."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Validation of arguments."""
 
-from __future__ import annotations
-
 import difflib
 import numbers
 import operator

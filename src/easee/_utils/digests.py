@@ -1,7 +1,5 @@
 """Digests of nested observations."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any

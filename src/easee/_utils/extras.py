@@ -1,7 +1,5 @@
 """Imports of optional packages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

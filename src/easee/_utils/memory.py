@@ -1,7 +1,5 @@
 """Free memory."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 

@@ -7,8 +7,6 @@
 Without a listener, the overhead is negligible.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext

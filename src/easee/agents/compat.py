@@ -1,7 +1,5 @@
 """Checks that an explorer fits an environment's actions and number of environments."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,29 +22,18 @@ def fit_explorer(
     names: Sequence[str] | None = None,
     seed: int | None = None,
 ) -> BaseExplorer:
-    """Return an explorer that fits the environments.
-
-    Args:
-        explorer: policy to make an explorer from, or an object with an explorer's methods, which
-            is checked and returned.
-        n_envs: number of environments.
-        n_actions: number of actions.
-        names: names of the actions, if the environments have any.
-        seed: random seed of the explorer made from a policy.
+    """Return a new explorer with a policy and a random seed, or the given explorer if it fits.
 
     Raises:
-        ArgumentError: the actions or the number of environments differ.
+        ArgumentError: the actions, their names (if any) or the number of environments differ.
     """
     if isinstance(explorer, ExplorationPolicy):
         check_actions(explorer.graph.actions, n_actions, names)
         return Explorer(explorer, n_envs, seed)
-    check_compiled(explorer)
     missing = [name for name in METHODS if not hasattr(explorer, name)]
     if missing:
-        raise ArgumentTypeError(
-            "expected an ExplorationPolicy or an explorer (with the methods of easee.Explorer), "
-            f"found {type(explorer).__name__}, which has no {', '.join(missing)}"
-        )
+        expected = "an ExplorationPolicy or an explorer (with the methods of easee.Explorer)"
+        raise explorer_type_error(explorer, expected, f", which has no {', '.join(missing)}")
     policy = getattr(explorer, "policy", None)
     if isinstance(policy, ExplorationPolicy):
         check_actions(policy.graph.actions, n_actions, names)
@@ -60,22 +47,24 @@ def fit_explorer(
     return explorer
 
 
-def check_scalar(explorer: object) -> None:
-    """Check that an explorer has `choose_one` and `step_one`, as easee's explorers do."""
-    if not isinstance(explorer, BaseExplorer):
-        raise ArgumentTypeError(
-            "expected an ExplorationPolicy or one of easee's explorers, "
-            f"found {type(explorer).__name__}"
-        )
+def fit_scalar_explorer(
+    explorer: ExplorationPolicy | BaseExplorer,
+    n_actions: int,
+    names: Sequence[str] | None,
+    seed: int,
+) -> BaseExplorer:
+    """Return an explorer that fits one environment and has `choose_one` and `step_one`."""
+    fitted = fit_explorer(explorer, n_envs=1, n_actions=n_actions, names=names, seed=seed)
+    if not isinstance(fitted, BaseExplorer):
+        raise explorer_type_error(explorer, "an ExplorationPolicy or one of easee's explorers")
+    return fitted
 
 
-def check_compiled(explorer: object) -> None:
-    """Raise an error that shows how to compile a prior if one is given instead of a policy."""
+def explorer_type_error(explorer: object, expected: str, reason: str = "") -> ArgumentTypeError:
+    """Return the error for an object of another type; shows how to compile a prior."""
     if isinstance(explorer, Equivalences):
-        raise ArgumentTypeError(
-            "expected an ExplorationPolicy or an explorer, found Equivalences: compile them first, "
-            "e.g. easee.compile(omega, depth=6)"
-        )
+        reason = ": compile them first, e.g. easee.compile(omega, depth=6)"
+    return ArgumentTypeError(f"expected {expected}, found {type(explorer).__name__}{reason}")
 
 
 def check_actions(
@@ -102,20 +91,19 @@ def check_actions(
 
 def check_space(space: spaces.Space[Any]) -> None:
     """Check that the actions are discrete and numbered from 0."""
-    if isinstance(space, spaces.Discrete):
-        if space.start != 0:
-            raise ArgumentTypeError(
-                f"expected actions numbered from 0, found {space}: shift them with "
-                f"gymnasium.wrappers.TransformAction(env, lambda action: action + {space.start}, "
-                f"gymnasium.spaces.Discrete({space.n}))"
-            )
-        return
-    way_out = "a prior needs a finite list of actions: discretise them first"
-    if isinstance(space, spaces.MultiDiscrete):
-        way_out = "wrap it in easee.envs.FlatActions(env), which lists and names all combinations"
-    raise ArgumentTypeError(
-        f"expected an environment with Discrete actions, found {space}: {way_out}"
-    )
+    if not isinstance(space, spaces.Discrete):
+        way_out = "a prior needs a finite list of actions: discretise them first"
+        if isinstance(space, spaces.MultiDiscrete):
+            way_out = "wrap it in easee.envs.FlatActions(env), which lists all combinations"
+        raise ArgumentTypeError(
+            f"expected an environment with Discrete actions, found {space}: {way_out}"
+        )
+    if space.start != 0:
+        raise ArgumentTypeError(
+            f"expected actions numbered from 0, found {space}: shift them with "
+            f"gymnasium.wrappers.TransformAction(env, lambda action: action + {space.start}, "
+            f"gymnasium.spaces.Discrete({space.n}))"
+        )
 
 
 def _listed(actions: Sequence[str] | int) -> str:

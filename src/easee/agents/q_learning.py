@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from easee._utils.checks import checked_count, checked_share
 from easee._utils.digests import digest
-from easee.agents.compat import check_scalar, check_space, fit_explorer
+from easee.agents.compat import check_space, fit_scalar_explorer
 from easee.envs.action_names import action_names
 from easee.envs.table import Table
 from easee.errors import ArgumentError, ArgumentTypeError
@@ -30,7 +30,8 @@ from easee.explorers.base import BaseExplorer
 from easee.policy import ExplorationPolicy
 
 Schedule = Callable[[float], float]
-Step = tuple[int, float, bool, bool]
+Key = bytes | int  # of a state
+Step = tuple[Key, float, bool, bool]
 BLOCK = 1024  # uniforms drawn at a time
 
 
@@ -47,7 +48,7 @@ class Learned:
 
     rewards: NDArray[np.float64]
     lengths: NDArray[np.int64]
-    values: dict[bytes | int, list[float]]
+    values: dict[Key, list[float]]
 
 
 def linear(start: float, end: float, fraction: float = 1.0) -> Schedule:
@@ -93,67 +94,52 @@ def learn(
     array([10, 10, 10])
     """
     seed = checked_count(seed, "seed", least=0)
-    indexed = _IndexedTable(env) if isinstance(env, Table) else _IndexedGym(env, seed)
-    n_actions, names = indexed.n_actions, indexed.action_names
-    fitted = fit_explorer(explorer, n_envs=1, n_actions=n_actions, names=names, seed=seed)
-    check_scalar(fitted)
+    steps = _TableSteps(env) if isinstance(env, Table) else _GymSteps(env, seed)
+    fitted = fit_scalar_explorer(explorer, steps.n_actions, steps.action_names, seed)
     if ties not in ("explore", "random", "first"):
         raise ArgumentError(f"expected ties as 'explore', 'random' or 'first', found {ties!r}")
-    rate = checked_share(learning_rate, "learning_rate")
-    schedule = epsilon if callable(epsilon) else _constant(checked_share(epsilon, "epsilon"))
     greedy = _first_best if ties == "first" else _RandomBest(seed, undecided=ties == "explore")
-    learner = _Learner(indexed, fitted, greedy, rate, checked_share(discount, "discount"))
+    rate = checked_share(learning_rate, "learning_rate")
+    discount = checked_share(discount, "discount")
+    if not callable(epsilon):
+        epsilon = linear(checked_share(epsilon, "epsilon"), epsilon)
     total = checked_count(episodes, "episodes")
-    history = [learner.episode(checked_share(schedule(i / total), "epsilon")) for i in range(total)]
-    values = {indexed.key(state): row for state, row in learner.rows.items()}
-    rewards, lengths = zip(*history, strict=True)
-    return Learned(np.array(rewards), np.array(lengths), values)
+    rows: dict[Key, list[float]] = defaultdict(lambda: [0.0] * steps.n_actions)
+    rewards, lengths = np.zeros(total), np.zeros(total, np.int64)
+    for i in range(total):
+        share = checked_share(epsilon(i / total), "epsilon")
+        rewards[i], lengths[i] = _run_episode(steps, fitted, rows, greedy, share, rate, discount)
+    return Learned(rewards, lengths, dict(rows))
 
 
-def _constant(value: float) -> Schedule:
-    return lambda progress: value
-
-
-class _Learner:
-    """Action values and the loop that updates them."""
-
-    def __init__(
-        self,
-        env: _IndexedTable | _IndexedGym,
-        explorer: BaseExplorer,
-        greedy: Callable[[list[float]], int],
-        rate: float,
-        discount: float,
-    ) -> None:
-        self.env = env
-        self.explorer = explorer
-        self.greedy = greedy
-        self.rate = rate
-        self.discount = discount
-        n_actions = env.n_actions
-        self.rows: dict[int, list[float]] = defaultdict(lambda: [0.0] * n_actions)
-
-    def episode(self, epsilon: float) -> tuple[float, int]:
-        """Learn from one episode; return its reward and its length."""
-        # Local names are faster, and this loop dominates the run time.
-        rows, greedy, rate, discount = self.rows, self.greedy, self.rate, self.discount
-        step, choose, follow = self.env.step, self.explorer.choose_one, self.explorer.step_one
-        row = rows[self.env.reset()]
-        self.explorer.reset()
-        total, length, done = 0.0, 0, False
-        while not done:
-            best = greedy(row)
-            action = choose(best, epsilon) if best >= 0 else choose(0, 1.0)
-            state, reward, terminated, truncated = step(action)
-            next_row = rows[state]
-            target = reward if terminated else reward + discount * max(next_row)
-            row[action] += rate * (target - row[action])
-            done = terminated or truncated
-            follow(action, done)
-            row = next_row
-            total += reward
-            length += 1
-        return total, length
+def _run_episode(
+    env: _TableSteps | _GymSteps,
+    explorer: BaseExplorer,
+    rows: dict[Key, list[float]],
+    greedy: Callable[[list[float]], int],
+    epsilon: float,
+    rate: float,
+    discount: float,
+) -> tuple[float, int]:
+    """Update the action values in one episode; return its reward and its length."""
+    # Local names are faster, and this loop dominates the run time.
+    step, choose, follow = env.step, explorer.choose_one, explorer.step_one
+    row = rows[env.reset()]
+    explorer.reset()
+    total, length, done = 0.0, 0, False
+    while not done:
+        best = greedy(row)
+        action = choose(best, epsilon) if best >= 0 else choose(0, 1.0)
+        state, reward, terminated, truncated = step(action)
+        next_row = rows[state]
+        target = reward if terminated else reward + discount * max(next_row)
+        row[action] += rate * (target - row[action])
+        done = terminated or truncated
+        follow(action, done)
+        row = next_row
+        total += reward
+        length += 1
+    return total, length
 
 
 def _first_best(row: list[float]) -> int:
@@ -161,12 +147,7 @@ def _first_best(row: list[float]) -> int:
 
 
 class _RandomBest:
-    """Returns a random one of the best actions.
-
-    Args:
-        seed: random seed.
-        undecided: whether to return -1 where all actions are equally good.
-    """
+    """Returns a random one of the best actions; if `undecided`, -1 where all are equally good."""
 
     def __init__(self, seed: int, undecided: bool) -> None:
         self.rng = np.random.default_rng([seed, 1])
@@ -188,8 +169,8 @@ class _RandomBest:
         return action
 
 
-class _IndexedTable:
-    """A table as lists, which are faster than arrays for single elements."""
+class _TableSteps:
+    """Steps in a table; its rows are lists, which are faster than arrays for single elements."""
 
     def __init__(self, table: Table) -> None:
         if not table.max_steps and not table.ends.any():
@@ -204,7 +185,7 @@ class _IndexedTable:
         self.limit = table.max_steps or -1
         self.state = self.steps = 0
 
-    def reset(self) -> int:
+    def reset(self) -> Key:
         self.state = self.steps = 0
         return 0
 
@@ -213,12 +194,9 @@ class _IndexedTable:
         self.steps += 1
         return self.state, reward, end, self.steps == self.limit
 
-    def key(self, state: int) -> int:
-        return state
 
-
-class _IndexedGym:
-    """A Gymnasium environment whose observations are numbered in the order of their appearance."""
+class _GymSteps:
+    """Steps in a Gymnasium environment, with observations as keys of the states."""
 
     def __init__(self, env: gym.Env[Any, Any], seed: int) -> None:
         if not isinstance(env, gym.Env):
@@ -230,27 +208,15 @@ class _IndexedGym:
         self.n_actions = int(env.action_space.n)  # type: ignore[attr-defined]
         self.action_names = action_names(env)
         self.seed: int | None = seed
-        self.numbers: dict[bytes, int] = {}
-        self.keys: list[bytes] = []
 
-    def reset(self) -> int:
+    def reset(self) -> Key:
         observation, _ = self.env.reset(seed=self.seed)
         self.seed = None
-        return self._number(observation)
+        return _observation_key(observation)
 
     def step(self, action: int) -> Step:
         observation, reward, terminated, truncated, _ = self.env.step(action)
-        return self._number(observation), float(reward), terminated, truncated
-
-    def _number(self, observation: Any) -> int:
-        key = _observation_key(observation)
-        number = self.numbers.setdefault(key, len(self.keys))
-        if number == len(self.keys):
-            self.keys.append(key)
-        return number
-
-    def key(self, state: int) -> bytes:
-        return self.keys[state]
+        return _observation_key(observation), float(reward), terminated, truncated
 
 
 def _observation_key(observation: Any) -> bytes:

@@ -1,7 +1,5 @@
 """The command line: easee compile | draw | priors | verify | discover | list | run | plot."""
 
-from __future__ import annotations
-
 import io
 import sys
 from typing import Annotated

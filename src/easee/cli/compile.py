@@ -1,7 +1,5 @@
 """`easee compile`: prior to policy, with tables of its layers, certificate and times."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from pathlib import Path

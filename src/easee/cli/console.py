@@ -1,7 +1,5 @@
 """Console output of the commands: lines, tables, errors and progress."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """`easee draw`: pictures of a prior, its graph and its policy."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated

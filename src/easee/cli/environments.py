@@ -1,7 +1,5 @@
 """Environments and state readers from command-line options."""
 
-from __future__ import annotations
-
 import ast
 import difflib
 import importlib

@@ -1,7 +1,5 @@
 """`easee priors`, and the arguments that select a prior."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Annotated

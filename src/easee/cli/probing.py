@@ -1,7 +1,5 @@
 """`easee verify` and `easee discover`: the equivalences of an environment."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """Names of an environment's actions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

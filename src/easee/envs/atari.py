@@ -7,8 +7,6 @@ actions are off because they break every equivalence, and Carnival has no NOOP, 
 The module can be imported without ale-py, which is needed only to make a game.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Sequence
 from typing import Any

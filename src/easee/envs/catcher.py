@@ -6,8 +6,6 @@ move under it at step 30. The paddle moves at every step, so it can end only in 
 the ball falls only in columns that the paddle can reach, so the best mean reward is 1.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

@@ -1,7 +1,5 @@
 """Copies of an environment and its wrappers, and new seeds for all its random generators."""
 
-from __future__ import annotations
-
 import copy
 import random
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A wrapper that turns `MultiDiscrete` actions into one list of named actions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Any

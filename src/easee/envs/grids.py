@@ -5,8 +5,6 @@ square forward or turns on the spot. A move into a wall has no effect. There is 
 goal: these environments measure which states are visited.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

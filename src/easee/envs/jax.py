@@ -5,8 +5,6 @@ names in `easee.envs`, one environment at a time: use `jax.vmap` for several, `j
 `jax.lax.scan` to compile them. A world is a hashable constant; its state is a tuple of arrays.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 

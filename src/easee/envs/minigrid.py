@@ -1,7 +1,5 @@
 """The state of MiniGrid's environments; works without importing MiniGrid."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from typing import Any
 

@@ -5,8 +5,6 @@ distribution over cells that depends only on how often it contains each move. `r
 longer true, but a policy over forward actions takes only shortest words, for which the prior holds.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack

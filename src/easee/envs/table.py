@@ -1,7 +1,5 @@
 """Transition tables of deterministic environments, for agents that take millions of steps."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """All figures by name."""
 
-from __future__ import annotations
-
 from easee._utils.checks import nearest
 from easee.errors import ArgumentError
 from easee.experiments.coverage import depth, fig3, heatmap

@@ -1,7 +1,5 @@
 """The interface of all explorers, and what they share: argument checks, coins and state."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """The explorers that EASEE is compared with, behind the interface of `Explorer`."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from bisect import bisect_right

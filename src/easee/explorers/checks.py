@@ -1,7 +1,5 @@
 """Checks of the arguments and states of explorers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

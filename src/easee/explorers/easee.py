@@ -1,7 +1,5 @@
 """EASEE's explorer: one node per environment, moved by every action taken (Section 4.3)."""
 
-from __future__ import annotations
-
 from functools import cached_property
 
 import numpy as np

@@ -10,8 +10,6 @@ steps, which is 1 except for temporally extended epsilon-greedy.
     state = step(tables, state, actions, dones)
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple

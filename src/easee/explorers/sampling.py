@@ -1,7 +1,5 @@
 """Drawing actions from rows of probabilities by inverting their cumulative sums."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """The walk of one environment in plain Python numbers, where NumPy's overhead would dominate."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 
 from easee.explorers.table import PolicyTable

@@ -1,7 +1,5 @@
 """Checks of the arguments of `balance`: weights, nodes of interest and outcomes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

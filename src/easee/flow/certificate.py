@@ -1,7 +1,5 @@
 """The duality gap: a certificate of how far any policy is from the optimum."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -11,8 +11,6 @@ much as those near the root. S0 is the scale of the slack. Each iteration is Meh
 and corrector with a single factorisation of a linear system, which depends on the objective.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ an exponential form with a parameter for each constraint. Finding these paramete
 problem of scaling a matrix to given row and column sums, hence *scaling*.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -14,8 +14,6 @@ Both are concave, so for *any* flow the linearisation bounds the optimum: with c
 duality gap is the largest sum of c along a path minus the flow's own average of it.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property

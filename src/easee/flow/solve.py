@@ -4,8 +4,6 @@ Deterministic: objective ──► quotient by symmetry ──► optimal shares
 Stochastic:    objective ──► time-expanded problem ──► candidates ──► best one
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from easee._utils.arrays import Floats, sum_at

@@ -3,8 +3,6 @@
 Each takes a `rate`, the share of states in which its relations fail, for those that usually hold.
 """
 
-from __future__ import annotations
-
 import itertools
 
 from easee._utils.checks import checked_count

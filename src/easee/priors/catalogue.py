@@ -5,8 +5,6 @@ all six (see `docs/paper.md`). `cardinal-all-commute` and the priors built on it
 those with `-printed` in their name have two.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from easee._utils.checks import nearest

@@ -10,8 +10,6 @@ is not for actions that usually do nothing and sometimes work: where one word ha
 such as picking up a key, the other must have it too, in all but the same share of those states.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any

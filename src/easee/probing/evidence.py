@@ -1,7 +1,5 @@
 """The evidence for and against a relation: counts and counterexamples."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

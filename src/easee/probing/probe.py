@@ -4,8 +4,6 @@ There are three methods, tried in this order: the environment's own clones (Atar
 deep copies, and replaying the same actions after a reset with the same seed.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 import pickle

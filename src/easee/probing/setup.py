@@ -1,7 +1,5 @@
 """The setup that `verify` and `discover` share: a probe, states to try words in, and notes."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Statistics of comparisons: intervals of rates, and tests of whether outcomes differ by chance."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Hashable, Sequence

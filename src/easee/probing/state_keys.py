@@ -3,8 +3,6 @@
 `easee.envs.minigrid.minigrid_state` and `easee.envs.atari.ram_state` are such functions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from typing import Any
 

@@ -10,8 +10,6 @@ A wall is not a rare effect, because it stops an action that usually changes som
 walls are sampled only as often as random rollouts visit them.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Fields of observations that count steps, which words of different lengths never agree on."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Verification of a prior: compare both sides of each relation in many states."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """The step-by-step construction of a graph, as in the paper's Figure 2."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

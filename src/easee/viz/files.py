@@ -1,7 +1,5 @@
 """Matplotlib figures and image files, without global state: pyplot is never imported."""
 
-from __future__ import annotations
-
 import io
 import os
 import warnings

@@ -1,7 +1,5 @@
 """Pictures of local-dynamics graphs and policies (Figures 1 and 2 of the paper)."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ building the graph. A reducible word `w.a` with irreducible `w` ends in exactly 
 its node is found by going up from `w` and following the right-hand side along known successors.
 """
 
-from __future__ import annotations
-
 from itertools import accumulate
 
 import numpy as np

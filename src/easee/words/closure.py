@@ -9,8 +9,6 @@ derivation passes through words longer than the horizon, so the horizon lies som
 This is Todd-Coxeter enumeration with a horizon, vectorised over layers.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import accumulate
 

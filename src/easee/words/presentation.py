@@ -1,7 +1,5 @@
 """The word problem: completion if it terminates, bounded closure otherwise."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import NamedTuple
 

@@ -44,6 +44,7 @@ def test_training_learns_and_resumes_from_a_checkpoint(tmp_path):
     assert (curves.counts.sum(axis=1) == 1).all() and (curves.sums >= 0).all()
 
 
+@pytest.mark.slow
 def test_resuming_reseeds_the_explorers(tmp_path):
     first, second = freeway(), freeway()
     first.advance(5)

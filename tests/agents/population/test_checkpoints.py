@@ -1,3 +1,5 @@
+from typing import Any
+
 import jax
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from easee.explorers import jax as explorers
 from tests.agents.population.populations import SMALL, assert_same, small
 
 
+@pytest.mark.slow
 def test_training_resumes_exactly_from_a_checkpoint(tmp_path):
     whole, first, second = small(), small(), small()
     first.advance(130)
@@ -20,6 +23,7 @@ def test_training_resumes_exactly_from_a_checkpoint(tmp_path):
     assert_same(whole.runs, second.runs)
 
 
+@pytest.mark.slow
 def test_checkpoints_of_other_runs_are_rejected(tmp_path):
     path = tmp_path / "x.npz"
     small().save(path)
@@ -31,6 +35,7 @@ def test_checkpoints_of_other_runs_are_rejected(tmp_path):
         small(settings=Settings(404, buffer_size=100)).load(path)
 
 
+@pytest.mark.slow
 def test_checkpoints_of_other_explorers_are_rejected(tmp_path):
     policy = easee.compile(priors.get("catcher"), depth=4)
     Population(Catcher(8, 4), [policy], [1], SMALL, bins=10).save(tmp_path / "x.npz")
@@ -73,6 +78,6 @@ def test_random_keys_are_restored_as_keys(tmp_path):
     tree = {"key": jax.random.key(3), "x": np.arange(2)}
     template = {"key": jax.random.key(0), "x": np.zeros(2, int)}
     checkpoints.save(tmp_path / "x.npz", tree, {})
-    loaded = checkpoints.load(tmp_path / "x.npz", template, {})
+    loaded: Any = checkpoints.load(tmp_path / "x.npz", template, {})
     assert jax.random.uniform(loaded["key"]) == jax.random.uniform(tree["key"])
     assert loaded["x"].tolist() == [0, 1]

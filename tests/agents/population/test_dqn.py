@@ -24,7 +24,7 @@ def weights_of(model, convolutions, size=(4, 8)):
     layers = [m for m in model.q_net.modules() if isinstance(m, torch.nn.Conv2d | torch.nn.Linear)]
     params = []
     for i, layer in enumerate(layers):
-        w = layer.weight.detach().numpy()
+        w, b = (parameter.detach().numpy() for parameter in layer.parameters())
         if isinstance(layer, torch.nn.Conv2d):
             w = w.transpose(2, 3, 1, 0)
             channels = w.shape[-1]
@@ -33,10 +33,11 @@ def weights_of(model, convolutions, size=(4, 8)):
                 w = w.reshape(-1, channels, *size).transpose(0, 2, 3, 1)
                 w = w.reshape(len(w), -1)
             w = w.T
-        params.append({"w": jnp.array(w), "b": jnp.array(layer.bias.detach().numpy())})
+        params.append({"w": jnp.array(w), "b": jnp.array(b)})
     return params
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["MlpPolicy", "CnnPolicy"])
 def test_updates_are_those_of_stable_baselines3(policy, monkeypatch):
     cnn = policy == "CnnPolicy"
@@ -102,9 +103,9 @@ def test_schedules_are_those_of_stable_baselines3():
     settings = Settings(1000, learning_starts=10, exploration_fraction=0.3)
     theirs = LinearSchedule(1.0, 0.05, 0.3)
     for step in (10, 100, 299, 300, 301, 999):
-        assert settings.epsilon_at(step) == pytest.approx(theirs(1 - step / 1000))
+        assert settings.epsilon(step, np) == pytest.approx(theirs(1 - step / 1000))
         assert float(settings.epsilon(step)) == pytest.approx(theirs(1 - step / 1000), abs=1e-6)
-    assert settings.epsilon_at(9) == float(settings.epsilon(9)) == 1.0
+    assert settings.epsilon(9, np) == float(settings.epsilon(9)) == 1.0
     # With 4 steps between updates, the first update after step 10 is after step 12.
     assert settings.warm_up == 8 and settings.total_steps == 1000
     assert Settings(1001).total_steps == 1004

@@ -14,6 +14,7 @@ from easee.envs.atari import Atari
 from tests.agents.population.test_dqn import weights_of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "network, shape",
     [
@@ -44,6 +45,7 @@ def test_patches_times_matrix_equals_convolution(network, shape):
     np.testing.assert_allclose(network.apply(params, images), values, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_catcher_networks_see_the_last_row():
     # The paddle is in the last of 30 rows, which unpadded windows of 3 with stride 2 leave out.
     params = networks.CATCHER.init(jax.random.key(0), (30, 60, 1), 2)
@@ -54,7 +56,7 @@ def test_catcher_networks_see_the_last_row():
     extractor = CatcherCnn(spaces.Box(0, 255, (1, 30, 60), np.uint8))
     pixels = torch.rand(1, 1, 30, 60, requires_grad=True)
     extractor(pixels).sum().backward()
-    assert (pixels.grad[0, 0, -1] != 0).any()
+    assert pixels.grad is not None and (pixels.grad[0, 0, -1] != 0).any()
 
 
 def test_weights_are_initialised_as_in_pytorch():
@@ -65,6 +67,7 @@ def test_weights_are_initialised_as_in_pytorch():
     assert np.abs(np.asarray(params[0]["b"])).max() <= 256**-0.5
 
 
+@pytest.mark.slow
 def test_the_network_for_atari_is_that_of_stable_baselines3():
     env = VectorAdapter(Atari("boxing", threads=1))
     model = stable_baselines3.DQN("CnnPolicy", env, buffer_size=10, seed=0, device="cpu")

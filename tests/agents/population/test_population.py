@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import easee
-from easee import ArgumentError, ArgumentTypeError, priors
+from easee import ArgumentError, priors
 from easee.agents.population import Population, Settings, networks
 from easee.agents.population.networks import Network
 from easee.envs.jax import Catcher, DoorKey
@@ -43,6 +43,7 @@ class Windy:
         return state.position[None].astype(jnp.float32)
 
 
+@pytest.mark.slow
 def test_training_in_pieces_gives_the_same_runs():
     whole, pieces = small(), small()
     whole.advance()
@@ -52,12 +53,14 @@ def test_training_in_pieces_gives_the_same_runs():
     assert whole.steps == whole.total == 400
 
 
+@pytest.mark.slow
 def test_a_run_does_not_depend_on_the_others():
     six, two = small(6).advance(), small(2, seeds=[0, 1]).advance()
     np.testing.assert_array_equal(six.sums[:2], two.sums)
     assert not np.array_equal(six.sums[0], six.sums[3])  # the same explorer with another seed
 
 
+@pytest.mark.slow
 def test_a_random_world_resumes_exactly(tmp_path):
     settings = Settings(60, buffer_size=20, learning_starts=8)
     whole, interrupted, resumed = (
@@ -77,6 +80,7 @@ def test_curves_count_every_episode():
     assert curves.sums[0].sum() == pytest.approx(10 * sum(means))
 
 
+@pytest.mark.slow
 def test_every_explorer_learns_catcher():
     settings = Settings(
         6000,
@@ -90,6 +94,7 @@ def test_every_explorer_learns_catcher():
     assert all(curves.points(i)[0][1] < 0.0 < 0.7 < curves.points(i)[-1][1] for i in range(3))
 
 
+@pytest.mark.slow
 def test_terminated_episodes_are_stored_as_done():
     population = small(2, Settings(40, buffer_size=40, learning_starts=40), Catcher(8, 4))
     population.advance()
@@ -97,6 +102,7 @@ def test_terminated_episodes_are_stored_as_done():
     np.testing.assert_array_equal(dones.nonzero()[0], np.arange(3, 40, 4))
 
 
+@pytest.mark.slow
 def test_truncated_episodes_are_not_stored_as_done():
     policy = easee.compile(priors.get("doorkey"), depth=3)
     settings = Settings(20, buffer_size=20, learning_starts=20)
@@ -109,7 +115,8 @@ def test_truncated_episodes_are_not_stored_as_done():
     assert (replay.after.steps[0] == jnp.tile(jnp.arange(1, 6), 4)).all()
 
 
-def test_a_policy_is_the_same_as_its_tables():
+@pytest.mark.slow
+def test_a_policy_gives_the_same_results_as_its_tables():
     policy = easee.compile(priors.get("catcher"), depth=4)
     curves = [
         Population(Catcher(8, 4), [explorer], [1], SMALL, bins=10).advance()
@@ -133,7 +140,7 @@ def test_explorers_must_fit_the_actions():
 
 @pytest.mark.parametrize("seed", [-1, 2**31, 0.5, "a", True])
 def test_invalid_seeds_are_rejected(seed):
-    with pytest.raises(ArgumentError, match="seeds as whole numbers"):
+    with pytest.raises(ArgumentError, match="seeds? "):
         Population(Catcher(), [explorers.uniform(2)], [seed], SMALL)
 
 
@@ -160,7 +167,7 @@ def test_invalid_arguments_are_rejected(change, message):
         "settings": Settings(40),
         "network": networks.MLP,
     }
-    with pytest.raises((ArgumentError, ArgumentTypeError), match=message):
+    with pytest.raises(ArgumentError, match=message):
         Population(**(valid | change))
 
 

@@ -1,5 +1,8 @@
 """Small environments, priors and models that the tests of `easee.agents.sb3` share."""
 
+from functools import partial
+from typing import Any
+
 import gymnasium as gym
 import numpy as np
 import sb3_contrib
@@ -35,7 +38,7 @@ class QRDQN(ExplorerMixin, sb3_contrib.QRDQN):
 class Line(gym.Env):
     """Moves left and right on a line for a fixed number of steps; observes position and time."""
 
-    action_space = spaces.Discrete(2)
+    action_space: spaces.Space[Any] = spaces.Discrete(2)
     observation_space = spaces.Box(-100.0, 100.0, (2,), np.float32)
 
     def __init__(self, length=8):
@@ -73,18 +76,19 @@ class Record(BaseCallback):
         pairs = zip(self.locals["infos"], self.locals["actions"], strict=True)
         self.actions.append([info.get("executed_action", action) for info, action in pairs])
         self.dones.append(self.locals["dones"].copy())
-        self.nodes.append(self.model.explorer.nodes)
-        self.explored.append(self.model.explorer.explored)
+        explorer = self.locals["self"].explorer
+        self.nodes.append(explorer.nodes)
+        self.explored.append(explorer.explored)
         return self.stop is None or len(self.actions) < self.stop
 
 
 class Alternating:
     """An explorer that does not derive from easee's: left, right, left, and so on."""
 
-    n_actions = 2
     n_envs = 2
 
-    def __init__(self):
+    def __init__(self, n_actions=2):
+        self.n_actions = n_actions
         self.reset()
 
     def sample(self):
@@ -101,7 +105,7 @@ class Alternating:
 
 
 def lines(*lengths):
-    return DummyVecEnv([lambda n=n: Line(n) for n in lengths])
+    return DummyVecEnv([partial(Line, length) for length in lengths])
 
 
 def rotation(n_envs=1, length=25):

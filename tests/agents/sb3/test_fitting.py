@@ -36,8 +36,7 @@ def cart_pole():
 
 
 def test_the_number_of_actions_may_be_a_numpy_integer():
-    explorer = Alternating()
-    explorer.n_actions = Line.action_space.n
+    explorer = Alternating(np.int64(2))
     assert small(lines(7, 8), explorer).learn(20).explorer is explorer
 
 

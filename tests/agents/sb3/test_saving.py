@@ -44,7 +44,15 @@ def uninterrupted(kind, n_envs):
     return model.learn(n_envs * 300, reset_num_timesteps=False)
 
 
-@pytest.mark.parametrize(("kind", "n_envs"), [(DQN, 1), (DQN, 3), (DQN, 20), (QRDQN, 1)])
+@pytest.mark.parametrize(
+    ("kind", "n_envs"),
+    [
+        (DQN, 1),
+        pytest.param(DQN, 3, marks=pytest.mark.slow),
+        pytest.param(DQN, 20, marks=pytest.mark.slow),
+        (QRDQN, 1),
+    ],
+)
 def test_a_loaded_model_resumes_exactly(tmp_path, kind, n_envs):
     resumed, whole = interrupted(tmp_path, kind, n_envs), uninterrupted(kind, n_envs)
     assert_same_runs(resumed, whole)

@@ -45,6 +45,7 @@ def test_infos_and_attributes_of_the_inner_environments_are_passed_on():
     policy = easee.compile(easee.priors.get("cardinal-grid"), 10)
     model = DQN("MlpPolicy", envs, explorer=policy, learning_starts=10**6, seed=0)
     model.learn(8)
+    assert isinstance(model.explorer, easee.Explorer)
     assert [policy.graph.word(node) for node in model.explorer.nodes] == [("right",) * 4] * 2
     infos = [envs.step(np.zeros(2, int))[-1] for _ in range(2)][-1]
     assert [info["episode"]["l"] for info in infos] == [6, 6]

@@ -18,7 +18,7 @@ CATCHER = FIGURES["catcher"].for_backend("population").with_steps(900)
 
 @pytest.fixture(autouse=True)
 def small_fields(monkeypatch):
-    """Make Catcher's fields a fourth as wide and as high."""
+    """Make the fields of Catcher a quarter as wide and as high."""
     full = worlds.Catcher
     monkeypatch.setattr(
         worlds, "Catcher", lambda width=60, height=30: full(width // 4, height // 4)
@@ -45,10 +45,16 @@ def interrupt(monkeypatch, step, folder, **options):
         run(folder, **options)
 
 
+@pytest.mark.slow
 def test_all_runs_are_done_as_one_program(tmp_path, monkeypatch):
     made = []
     make = population.make_population
-    monkeypatch.setattr(population, "make_population", lambda runs: made.append(runs) or make(runs))
+
+    def recorded(runs):
+        made.append(runs)
+        return make(runs)
+
+    monkeypatch.setattr(population, "make_population", recorded)
     rows = run(tmp_path)
     assert [len(runs) for runs in made] == [6]
     assert {(row.arm, row.seed) for row in rows} == {run.key for run in CATCHER.runs(2)}
@@ -57,10 +63,11 @@ def test_all_runs_are_done_as_one_program(tmp_path, monkeypatch):
     before = (tmp_path / "runs.csv").read_bytes()
     run(tmp_path)  # nothing is missing
     assert len(made) == 1 and (tmp_path / "runs.csv").read_bytes() == before
-    run(tmp_path, seeds=3)  # only the new seed is
+    run(tmp_path, seeds=3)  # only the new seed is missing
     assert [len(runs) for runs in made] == [6, 3]
 
 
+@pytest.mark.slow
 def test_an_interrupted_population_resumes(tmp_path, monkeypatch):
     run(tmp_path / "whole")
     advance = Population.advance
@@ -73,19 +80,23 @@ def test_an_interrupted_population_resumes(tmp_path, monkeypatch):
         ["plot", "catcher", "--backend", "population", "--steps", "900", "--out", tmp_path / "cut"],
     )
     assert plotted.exit_code == 0 and "6 runs are not finished" in plotted.output
-    began = []
-    monkeypatch.setattr(
-        Population, "advance", lambda self, n=None: began.append(self.steps) or advance(self, n)
-    )
+    starts = []
+
+    def recorded(self, steps=None):
+        starts.append(self.steps)
+        return advance(self, steps)
+
+    monkeypatch.setattr(Population, "advance", recorded)
     run(tmp_path / "cut")
-    assert began[0] == 300
+    assert starts[0] == 300
     whole, cut = ((tmp_path / name / "runs.csv").read_bytes() for name in ("whole", "cut"))
     assert whole == cut
     assert not (tmp_path / "cut/partial.csv").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["catcher-depth", "catcher-width"])
-def test_sweeps_of_catcher(name, tmp_path):
+def test_sweeps_of_catcher_have_a_picture_and_a_table(name, tmp_path):
     figure = FIGURES[name].with_steps(480)
     arms = ["uniform", "easee/5"] if name == "catcher-depth" else ["easee/20", "uniform/40"]
     rows = run_missing(figure, tmp_path, seeds=1, arms=arms, backend="population")
@@ -94,7 +105,8 @@ def test_sweeps_of_catcher(name, tmp_path):
     assert len(lines) == 2 and all(len(line) == len(header) for line in lines)
 
 
-def test_a_checkpoint_of_other_runs_stays(tmp_path):
+@pytest.mark.slow
+def test_a_checkpoint_of_other_runs_is_kept(tmp_path):
     run(tmp_path, seeds=1, arms=["uniform"])
     (tmp_path / "parts").mkdir()
     other = tmp_path / "parts/other.npz"
@@ -106,19 +118,24 @@ def test_a_checkpoint_of_other_runs_stays(tmp_path):
     assert not other.exists()
 
 
+@pytest.mark.slow
 def test_a_checkpoint_is_removed_when_its_runs_are_done(tmp_path, monkeypatch):
     interrupt(monkeypatch, 200, tmp_path, seeds=1, arms=["uniform"])
-    run(tmp_path, seeds=1)  # other runs together, that one among them
+    run(tmp_path, seeds=1)  # this run and others in one population
     assert sorted(path.name for path in tmp_path.iterdir()) == ["meta.json", "runs.csv"]
 
 
-def test_stopped_while_results_are_handed_over(tmp_path, monkeypatch):
+@pytest.mark.slow
+def test_results_are_stored_before_an_interruption(tmp_path, monkeypatch):
     """All runs of a population are stored before anything else happens, and only once."""
     added = []
     add = Store.add
-    monkeypatch.setattr(
-        Store, "add", lambda self, r, rows: added.append(r.key) or add(self, r, rows)
-    )
+
+    def recorded(self, run, rows):
+        added.append(run.key)
+        add(self, run, rows)
+
+    monkeypatch.setattr(Store, "add", recorded)
 
     def stop(self, runs):
         raise KeyboardInterrupt
@@ -133,6 +150,7 @@ def test_stopped_while_results_are_handed_over(tmp_path, monkeypatch):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["meta.json", "runs.csv"]
 
 
+@pytest.mark.slow
 def test_a_missing_extra_discards_no_results(tmp_path, monkeypatch):
     run(tmp_path, seeds=1, arms=["uniform"])
     monkeypatch.setitem(sys.modules, "easee.agents.population", None)
@@ -141,13 +159,14 @@ def test_a_missing_extra_discards_no_results(tmp_path, monkeypatch):
     assert (tmp_path / "runs.csv").exists()
 
 
-def test_too_few_steps_for_an_episode(tmp_path):
+@pytest.mark.slow
+def test_too_few_steps_for_an_episode_are_reported(tmp_path):
     command = ["run", "catcher", "--backend", "population", "--seeds", "1", "--steps", "4"]
     done = CliRunner().invoke(app, [*command, "--arm", "uniform", "--out", str(tmp_path)])
     assert done.exit_code == 1 and "no episode ended" in done.output
 
 
-def test_figures_without_a_population(tmp_path):
+def test_backends_that_cannot_run_a_figure_are_rejected(tmp_path):
     with pytest.raises(easee.ArgumentError, match="fig3 is not done by a population"):
         run_missing(FIGURES["fig3"], tmp_path, seeds=1, backend="population")
     with pytest.raises(easee.ArgumentError, match="backend of local, ray, population, found 'gpu'"):
@@ -168,5 +187,5 @@ def test_populations_have_their_own_size_and_folder():
         figure = FIGURES[name].for_backend("population")
         assert (figure.seeds, figure.steps, figure.folder) == (seeds, steps, name)
         assert FIGURES[name].folder == f"{name}-sb3"
-    assert "500,000 steps instead of 10,000,000" in FIGURES["freeway"].population.reduced
-    assert FIGURES["catcher"].population.reduced == ""
+    freeway, catcher = (FIGURES[n].for_backend("population") for n in ("freeway", "catcher"))
+    assert "500,000 steps instead of 10,000,000" in freeway.reduced and catcher.reduced == ""

@@ -8,19 +8,20 @@ from easee.experiments.harness.figure import Run
 EASEE = {"explorer": "easee", "prior": "rotation-grid-complete", "depth": 3}
 
 
-@pytest.mark.parametrize("more", [{}, {"floor": 0.2}, {"last_only": True}, {"more": ["left ~"]}])
-def test_populations_obey_all_settings_of_an_arm(more):
-    settings = EASEE | more
+@pytest.mark.parametrize("changes", [{}, {"floor": 0.2}, {"last_only": True}, {"more": ["left ~"]}])
+def test_populations_obey_all_settings_of_an_arm(changes):
+    settings = EASEE | changes
     explorer = make_explorer(Run("arm", 0, settings), n_actions=3)
+    assert isinstance(explorer, easee.Explorer)
     tables = make_tables(settings, n_actions=3)
     np.testing.assert_allclose(tables.probabilities, explorer.table.probabilities, atol=1e-6)
-    if more:
+    if changes:
         plain = make_tables(EASEE, n_actions=3).probabilities
         same_graph = plain.shape == tables.probabilities.shape
         assert not same_graph or not np.allclose(plain, tables.probabilities, atol=1e-3)
 
 
-def test_unknown_explorers_are_errors():
+def test_unknown_explorers_are_rejected():
     with pytest.raises(easee.ArgumentError, match="found 'tabu'"):
         make_tables({"explorer": "tabu", "prior": "cardinal-grid"}, n_actions=4)
     with pytest.raises(easee.ArgumentError, match="found 'esaee'"):

@@ -24,7 +24,7 @@ def test_bootstrap_agrees_with_the_normal_interval():
     assert estimate.high == pytest.approx(values.mean() + half, abs=0.03)
 
 
-def test_intervals_cover_what_they_promise():
+def test_intervals_cover_the_mean_as_often_as_they_should():
     rng = np.random.default_rng(2)
     hits = 0
     for i in range(200):
@@ -33,7 +33,7 @@ def test_intervals_cover_what_they_promise():
     assert 0.88 <= hits / 200 <= 0.98  # the percentile bootstrap is a little narrow
 
 
-def test_probability_of_improvement_by_hand_and_by_scipy():
+def test_probability_of_improvement_agrees_with_scipy():
     assert st.improvement_interval([3, 4], [1, 2]).value == 1.0
     assert st.improvement_interval([1, 2], [1, 2]).value == 0.5
     # Mann and Whitney's classical example, in scipy's documentation: U = 17 of 4 * 5 pairs.
@@ -47,12 +47,12 @@ def test_probability_of_improvement_by_hand_and_by_scipy():
     assert estimate.low <= estimate.value <= estimate.high
 
 
-def test_ratios():
+def test_a_ratio_of_constant_values_is_exact():
     estimate = st.ratio_interval([2.0, 2.0], [1.0, 1.0])
     assert estimate == (2.0, 2.0, 2.0)
 
 
-def test_a_single_seed_and_equal_values():
+def test_intervals_of_a_single_seed_and_of_equal_values():
     assert st.mean_interval([3.0]) == (3.0, 3.0, 3.0)
     assert st.improvement_interval([1.0, 1.0], [1.0]) == (0.5, 0.5, 0.5)
     ratio = st.ratio_interval([4.0], [1.0, 2.0, 3.0])  # only the baseline varies
@@ -60,10 +60,10 @@ def test_a_single_seed_and_equal_values():
     assert st.improvement_interval([2.0], [1.0, 3.0]) == (0.5, 0.0, 1.0)
 
 
-def test_no_values_and_invalid_ones():
-    with pytest.raises(easee.ArgumentError):
+def test_missing_and_invalid_values_are_rejected():
+    with pytest.raises(easee.ArgumentError, match="at least one value"):
         st.mean_interval([])
-    with pytest.raises(easee.ArgumentError):
+    with pytest.raises(easee.ArgumentError, match="finite values"):
         st.mean_interval([1.0, np.nan])
 
 

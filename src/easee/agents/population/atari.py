@@ -7,11 +7,8 @@ independent and have a thread each, so that the device works for one group while
 its games.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
 from typing import Any
 
 import jax
@@ -20,14 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from easee._utils.checks import checked_count
-from easee.agents.compat import check_scalar, fit_explorer
-from easee.agents.population.atari_program import SIDE, Program, compile_program, pack_update
+from easee.agents.compat import fit_scalar_explorer
+from easee.agents.population.atari_program import FrameReplay, Program, compile_program, pack_update
 from easee.agents.population.base import BasePopulation
-from easee.agents.population.checks import check_static, checked_seeds
 from easee.agents.population.curves import Curves
-from easee.agents.population.devices import warn_if_cpu
-from easee.agents.population.dqn import Learner, Settings, check_settings
-from easee.agents.population.frames import FrameReplay
+from easee.agents.population.dqn import Settings
 from easee.agents.population.networks import NATURE, Network
 from easee.envs.atari import Atari
 from easee.errors import ArgumentError
@@ -66,38 +60,23 @@ class AtariPopulation(BasePopulation):
         bins: int = 50,
         groups: int | None = None,
     ) -> None:
-        check_settings(settings)
-        check_static(network, "a Network", "init")
-        seeds = checked_seeds(seeds, explorers)
-        bins = checked_count(bins, "bins")
-        groups = checked_count(-(-len(seeds) // GROUP_SIZE) if groups is None else groups, "groups")
+        super().__init__(explorers, seeds, settings, network, bins)
+        groups = checked_count(-(-len(self) // GROUP_SIZE) if groups is None else groups, "groups")
         names = Atari(game).action_names
         fitted = [
-            fit_explorer(explorer, n_envs=1, n_actions=len(names), names=names, seed=seed)
-            for explorer, seed in zip(explorers, seeds, strict=True)
+            fit_scalar_explorer(explorer, len(names), names, seed)
+            for explorer, seed in zip(explorers, self.seeds, strict=True)
         ]
-        for explorer in fitted:
-            check_scalar(explorer)
         if len({id(explorer) for explorer in fitted}) < len(fitted):
             raise ArgumentError("expected a different explorer for every run, found one twice")
-        warn_if_cpu()
+        identities = [_identify(explorer) for explorer in fitted]
+        self.description |= {"game": game, "explorers": identities, "groups": groups}
         program = compile_program(network, settings, len(names))
-        program.check_memory(len(seeds))
-        description = {
-            "game": game,
-            "settings": asdict(settings),
-            "network": repr(network),
-            "seeds": seeds,
-            "explorers": [_identify(explorer) for explorer in fitted],
-            "bins": bins,
-            "groups": groups,
-        }
-        super().__init__(settings.total_steps, description)
-        self.settings = settings
-        self.groups = [
-            Group(program, game, [fitted[i] for i in part], [seeds[i] for i in part], bins)
-            for part in np.array_split(np.arange(len(seeds)), min(groups, len(seeds)))
-        ]
+        keys = jax.vmap(jax.random.key)(jnp.asarray(self.seeds))
+        self._check_memory(jax.eval_shape(program.init, keys), program.shape)
+        runs = list(zip(fitted, self.seeds, strict=True))
+        parts = np.array_split(np.arange(len(runs)), min(groups, len(runs)))
+        self.groups = [Group(program, game, [runs[i] for i in part], self.bins) for part in parts]
 
     def _train_until(self, step: int) -> None:
         with ThreadPoolExecutor(len(self.groups)) as pool:
@@ -116,7 +95,7 @@ class AtariPopulation(BasePopulation):
     def _restore(self, arrays: Any) -> None:
         """Resume after a checkpoint; games cannot be restored, so new episodes start."""
         for group in self.groups:
-            group.free()
+            del group.learner, group.frames  # frees device memory for the loaded arrays
         for group in self.groups:
             group.restore(arrays.pop(0), self.steps)
 
@@ -131,24 +110,16 @@ class Group:
     """Some runs with their games, their explorers, and their arrays on the device."""
 
     def __init__(
-        self,
-        program: Program,
-        game: str,
-        explorers: list[BaseExplorer],
-        seeds: list[int],
-        bins: int,
+        self, program: Program, game: str, runs: list[tuple[BaseExplorer, int]], bins: int
     ) -> None:
-        runs = len(seeds)
         self.program, self.settings = program, program.settings
-        self.explorers, self.seeds = explorers, seeds
-        self.env = Atari(game, runs, threads=runs)
-        self.replay = FrameReplay.empty(runs, self.settings.buffer_size)
-        self.frames = jnp.zeros((runs, self.replay.size, SIDE, SIDE), jnp.uint8)
-        self.learner: Learner = program.init(jax.vmap(jax.random.key)(jnp.asarray(seeds)))
-        self.curves = Curves.empty(runs, bins, self.settings.steps)
-        self.step = 0
-        self.generators: list[np.random.Generator] = []
-        self.newest = np.zeros((runs, SIDE, SIDE), np.uint8)
+        self.explorers, self.seeds = zip(*runs, strict=True)
+        count = len(runs)
+        self.env = Atari(game, count, threads=count)
+        self.replay = FrameReplay.empty(count, self.settings.buffer_size)
+        self.learner, self.frames = program.init(jax.vmap(jax.random.key)(jnp.asarray(self.seeds)))
+        shape = (count, bins)
+        self.curves = Curves(np.zeros(shape), np.zeros(shape, np.int64), self.settings.steps)
         self._start_episodes(0)
 
     def _start_episodes(self, step: int) -> None:
@@ -175,35 +146,29 @@ class Group:
     def _actions(self, step: int) -> NDArray[np.int64]:
         """Return the actions of a step, after an update if one is due."""
         settings, program = self.settings, self.program
+        learns = step > settings.learning_starts and step % settings.train_freq == 0
+        shape = (settings.gradient_steps, settings.batch_size)
+        sampled = self.replay.sample(self.generators, step, shape) if learns else None
         index = step % self.replay.size
-        age = self.replay.ages[:, index]
+        update = pack_update(self.newest, index, self.replay.ages[:, index], sampled)
         if step and step % settings.target_update_interval == 0:
             self.learner = program.sync_target(self.learner)
         if step < settings.learning_starts:
-            self.frames = program.store(self.frames, pack_update(self.newest, index, age))
+            self.frames = program.store(self.frames, update)
             return np.array([explorer.choose_one(-1, 1.0) for explorer in self.explorers])
-        if step % settings.train_freq == 0 and step > settings.learning_starts:
-            shape = (settings.gradient_steps, settings.batch_size)
-            sampled = self.replay.sample(self.generators, step, shape)
-            self.learner, self.frames, greedy = program.learn_and_act(
-                self.learner, self.frames, pack_update(self.newest, index, age, sampled)
-            )
+        if learns:
+            arrays = program.learn_and_act(self.learner, self.frames, update)
+            self.learner, self.frames, greedy = arrays
         else:
-            self.frames, greedy = program.act(
-                self.learner.params, self.frames, pack_update(self.newest, index, age)
-            )
+            self.frames, greedy = program.act(self.learner.params, self.frames, update)
         greedy.copy_to_host_async()
-        epsilon = settings.epsilon_at(step)
+        epsilon = float(settings.epsilon(step, np))
         actions = np.array([explorer.choose_one(-1, epsilon) for explorer in self.explorers])
         return np.where(actions < 0, np.asarray(greedy), actions)
 
     def arrays(self) -> Any:
         """Return a tree of the arrays to save."""
         return self.learner, self.frames, self.replay, self.curves.sums, self.curves.counts
-
-    def free(self) -> None:
-        """Free device memory before `restore`."""
-        del self.learner, self.frames
 
     def restore(self, arrays: Any, step: int) -> None:
         """Continue before a step with arrays from a checkpoint."""

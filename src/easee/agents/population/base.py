@@ -1,17 +1,27 @@
-"""The part of a population that does not depend on the algorithm or the environment."""
+"""The part of a population that does not depend on the environments."""
 
-from __future__ import annotations
-
+import logging
+import math
 from abc import ABC, abstractmethod
+from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 
 from easee._utils.checks import checked_count
+from easee._utils.memory import free_memory
 from easee.agents.population import checkpoints
 from easee.agents.population.curves import Curves
-from easee.errors import ArgumentError
+from easee.agents.population.dqn import Settings
+from easee.agents.population.networks import Network
+from easee.errors import ArgumentError, ArgumentTypeError, PopulationTooLargeError
+from easee.explorers.jax import Tables
+
+WORKING_COPIES = 8  # estimated copies of a batch's activations that an update holds at once
+USABLE = 0.9  # share of the free memory that runs may use
 
 
 class BasePopulation(ABC):
@@ -21,16 +31,42 @@ class BasePopulation(ABC):
         total: number of steps of training.
         steps: number of steps that each run has done.
         description: JSON data that identifies the runs: only checkpoints with the same description
-            can be loaded. It has the entry "seeds".
+            can be loaded.
     """
 
-    def __init__(self, total: int, description: dict[str, Any]) -> None:
-        self.total = total
-        self.steps = 0
-        self.description = description
+    def __init__(
+        self, explorers: Any, seeds: Any, settings: Settings, network: Network, bins: int
+    ) -> None:
+        if not isinstance(settings, Settings):
+            raise ArgumentTypeError(f"expected Settings, found {settings!r}")
+        check_static(network, "a Network", "init")
+        self.settings, self.network = settings, network
+        self.seeds, self.bins = _checked_seeds(seeds, explorers), checked_count(bins, "bins")
+        self.total, self.steps = settings.total_steps, 0
+        self.description: dict[str, Any] = {
+            "settings": asdict(settings),
+            "network": repr(network),
+            "seeds": self.seeds,
+            "bins": self.bins,
+        }
+        warn_if_cpu()
+
+    def _check_memory(self, arrays: Any, observation_shape: tuple[int, ...]) -> None:
+        """Check that the arrays (or shapes) of all runs and their updates fit in device memory."""
+        count = len(self)
+        stored = sum(math.prod(a.shape) * a.dtype.itemsize for a in jax.tree.leaves(arrays))
+        activations = self.settings.batch_size * self.network.activations(observation_shape)
+        needed = stored // count + 4 * WORKING_COPIES * activations
+        available = int(USABLE * device_memory())
+        if count * needed > available:
+            raise PopulationTooLargeError(
+                f"{count} runs need {_gib(count * needed)}, {_gib(needed)} each, and the device "
+                f"has {_gib(available)}: {available // needed} fit. Use fewer seeds or a smaller "
+                "buffer_size"
+            )
 
     def __len__(self) -> int:
-        return len(self.description["seeds"])
+        return len(self.seeds)
 
     @property
     def finished(self) -> bool:
@@ -72,3 +108,53 @@ class BasePopulation(ABC):
         del template  # otherwise its arrays would stay in device memory beside the loaded ones
         self.steps = int(steps)
         self._restore(arrays)
+
+
+@cache
+def warn_if_cpu() -> None:
+    """Log a warning, once, if there is no accelerator."""
+    if jax.default_backend() == "cpu":
+        logging.getLogger("easee").warning(
+            "JAX finds no GPU: the population runs on the CPU, some hundred times slower"
+        )
+
+
+def device_memory() -> int:
+    """Return the free memory of the device in bytes."""
+    stats = jax.local_devices()[0].memory_stats()
+    if stats and "bytes_limit" in stats:
+        return int(stats["bytes_limit"]) - int(stats.get("bytes_in_use", 0))
+    return free_memory()
+
+
+def _gib(size: int) -> str:
+    return f"{size / 2**30:.1f} GiB" if size >= 2**27 else f"{size / 2**20:.1f} MiB"
+
+
+def check_static(value: Any, expected: str, method: str) -> None:
+    """Check that a world or a network has a method and can be static in a compiled function."""
+    if isinstance(value, type) or not hasattr(value, method):
+        raise ArgumentTypeError(f"expected {expected}, found {value!r}")
+    try:
+        hash(value)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"expected {expected} that is hashable, e.g. a frozen dataclass of tuples, "
+            f"found {value!r}"
+        ) from None
+
+
+def _checked_seeds(seeds: Any, explorers: Any) -> list[int]:
+    """Return the seeds as ints after checking that there is one for each explorer."""
+    for name, values in (("explorers", explorers), ("seeds", seeds)):
+        if not hasattr(values, "__len__") or isinstance(values, str | Tables):
+            raise ArgumentTypeError(f"expected a list of {name}, found {values!r}")
+    if not len(seeds) or len(explorers) != len(seeds):
+        raise ArgumentError(
+            f"expected an explorer and a seed for every run, found {len(explorers)} explorers and "
+            f"{len(seeds)} seeds"
+        )
+    numbers = [checked_count(seed, "a seed", least=0) for seed in seeds]
+    if max(numbers) >= 2**31:
+        raise ArgumentError(f"expected seeds below 2**31, found {max(numbers)}")
+    return numbers

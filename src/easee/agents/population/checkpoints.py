@@ -1,8 +1,7 @@
 """Checkpoints: trees of arrays in a file, with a description of the runs they belong to."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,18 +30,23 @@ def load(path: Path, template: Tree, description: dict[str, Any]) -> Tree:
     """
     found, arrays = _read(path)
     leaves, structure = jax.tree.flatten(template)
-    expected = json.loads(json.dumps(description))
+    expected = _with_arrays(json.loads(json.dumps(description)), map(_as_numbers, leaves))
+    found = _with_arrays(found, arrays)
     mismatches = [
-        f"{key} {value}, found {found.get(key)}"
-        for key, value in expected.items()
-        if found.get(key) != value
-    ] + _array_mismatches([_as_numbers(leaf) for leaf in leaves], arrays)
+        f"{key} {expected.get(key)}, found {found.get(key)}"
+        for key in expected | found
+        if expected.get(key) != found.get(key)
+    ]
     if mismatches:
         raise ArgumentError(
             f"{path} is a checkpoint of other runs: expected {mismatches[0]}. Remove it to start "
             "over"
         )
-    tree: Tree = jax.tree.unflatten(structure, map(_as_type_of, leaves, arrays))
+    restored = (
+        jax.random.wrap_key_data(array, impl=jax.random.key_impl(leaf)) if _is_key(leaf) else array
+        for leaf, array in zip(leaves, arrays, strict=True)
+    )
+    tree: Tree = jax.tree.unflatten(structure, restored)
     return tree
 
 
@@ -60,14 +64,9 @@ def _read(path: Path) -> tuple[dict[str, Any], list[Any]]:
         ) from None
 
 
-def _array_mismatches(leaves: list[Any], arrays: list[Any]) -> list[str]:
-    if len(arrays) != len(leaves):
-        return [f"{len(leaves)} arrays, found {len(arrays)}"]
-    return [
-        f"an array {leaf.dtype} {leaf.shape}, found {array.dtype} {array.shape}"
-        for array, leaf in zip(arrays, leaves, strict=True)
-        if array.shape != leaf.shape or array.dtype != leaf.dtype
-    ]
+def _with_arrays(description: dict[str, Any], arrays: Iterable[Any]) -> dict[str, Any]:
+    """Return a description together with the type and shape of each array."""
+    return description | {f"array {i}": f"{a.dtype} {a.shape}" for i, a in enumerate(arrays)}
 
 
 def _is_key(leaf: Any) -> bool:
@@ -77,10 +76,3 @@ def _is_key(leaf: Any) -> bool:
 def _as_numbers(leaf: Any) -> Any:
     """Return the data of random keys, and other arrays unchanged."""
     return jax.random.key_data(leaf) if _is_key(leaf) else leaf
-
-
-def _as_type_of(leaf: Any, array: Any) -> Any:
-    """Return an array as random keys if the template has keys there."""
-    if not _is_key(leaf):
-        return array
-    return jax.random.wrap_key_data(array, impl=jax.random.key_impl(leaf))

@@ -11,13 +11,7 @@ from numpy.typing import NDArray
 
 
 class Scores(NamedTuple):
-    """The learning curve of one run, on the device.
-
-    Attributes:
-        running: float (), reward of the current episode so far.
-        sums: float (bins,), sum of the rewards of the episodes that ended in each bin.
-        counts: int (bins,), number of those episodes.
-    """
+    """The curve of one run, on the device: reward of the current episode, sums and counts."""
 
     running: Array
     sums: Array
@@ -51,11 +45,6 @@ class Curves(NamedTuple):
     sums: NDArray[np.float64]
     counts: NDArray[np.int64]
     steps: int
-
-    @classmethod
-    def empty(cls, runs: int, bins: int, steps: int) -> Curves:
-        """Return curves without episodes."""
-        return cls(np.zeros((runs, bins)), np.zeros((runs, bins), np.int64), steps)
 
     def add(self, step: int, scores: NDArray[np.float64], ended: NDArray[np.bool_]) -> None:
         """Add the scores of the runs whose episode ended with a step, counted from 1, in place."""

@@ -1,14 +1,11 @@
 """DQN's update as a pure function, with the semantics of Stable-Baselines3's DQN.
 
-Huber loss on one-step targets from a target network, gradient norm clipped as in PyTorch, Adam. The
-target network is a copy that is updated at a fixed interval. Argument names and defaults are those
-of Stable-Baselines3.
+Huber loss on one-step targets from a target network, gradient norm clipped as in PyTorch, Adam with
+its usual constants. The target network is a copy that is updated at a fixed interval. Argument
+names and defaults are those of Stable-Baselines3.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, fields
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -20,9 +17,7 @@ from jax import Array
 
 from easee._utils.checks import checked_count, checked_share
 from easee.agents.population.networks import Network, Params
-from easee.errors import ArgumentError, ArgumentTypeError
-
-COUNTS = "steps buffer_size batch_size train_freq gradient_steps target_update_interval".split()
+from easee.errors import ArgumentError
 
 
 @dataclass(frozen=True)
@@ -44,19 +39,17 @@ class Settings:
     max_grad_norm: float = 10.0
 
     def __post_init__(self) -> None:
-        # Convert to Python numbers, which checkpoints can store as JSON.
-        for name in COUNTS:
-            object.__setattr__(self, name, checked_count(getattr(self, name), name))
-        starts = checked_count(self.learning_starts, "learning_starts", least=0)
-        object.__setattr__(self, "learning_starts", starts)
-        for name in ("gamma", "exploration_initial_eps", "exploration_final_eps"):
-            object.__setattr__(self, name, checked_share(getattr(self, name), name))
-        for name in ("learning_rate", "exploration_fraction", "max_grad_norm"):
-            value = getattr(self, name)
+        # Converts to Python numbers, which checkpoints can store as JSON.
+        for field in fields(self):
+            name, value = field.name, getattr(self, field.name)
             is_number = isinstance(value, Real) and not isinstance(value, bool)
-            if not is_number or not 0.0 < value < np.inf:
+            if field.type == "int":
+                value = checked_count(value, name, least=0 if name == "learning_starts" else 1)
+            elif name in ("gamma", "exploration_initial_eps", "exploration_final_eps"):
+                value = checked_share(value, name)
+            elif not is_number or not 0.0 < value < np.inf:
                 raise ArgumentError(f"expected {name} as a positive number, found {value!r}")
-            object.__setattr__(self, name, float(value))
+            object.__setattr__(self, name, value if field.type == "int" else float(value))
 
     @property
     def total_steps(self) -> int:
@@ -68,25 +61,11 @@ class Settings:
         """Number of steps before the first rollout with greedy actions and an update."""
         return min(self.learning_starts // self.train_freq * self.train_freq, self.total_steps)
 
-    def epsilon(self, step: Array | int) -> Array:
-        """Return the probability of exploring after a number of steps; 1 during the warm-up."""
-        share = jnp.minimum(step / (self.steps * self.exploration_fraction), 1.0)
-        return jnp.where(step < self.learning_starts, 1.0, self._annealed(share))
-
-    def epsilon_at(self, step: int) -> float:
-        """Return `epsilon` as a Python number."""
-        share = min(step / (self.steps * self.exploration_fraction), 1.0)
-        return 1.0 if step < self.learning_starts else float(self._annealed(share))
-
-    def _annealed(self, share: Any) -> Any:
+    def epsilon(self, step: Array | int, xp: Any = jnp) -> Any:
+        """Return the probability of exploring after a number of steps, as an array of `xp`."""
+        share = xp.minimum(step / (self.steps * self.exploration_fraction), 1.0)
         start, end = self.exploration_initial_eps, self.exploration_final_eps
-        return start + share * (end - start)
-
-
-def check_settings(settings: Any) -> None:
-    """Check that settings are `Settings`."""
-    if not isinstance(settings, Settings):
-        raise ArgumentTypeError(f"expected Settings, found {settings!r}")
+        return xp.where(step < self.learning_starts, 1.0, start + share * (end - start))
 
 
 class Batch(NamedTuple):
@@ -110,12 +89,7 @@ class Learner(NamedTuple):
 def init(network: Network, settings: Settings, key: Array, shape: Any, n_actions: int) -> Learner:
     """Return a learner with random weights for observations of a shape."""
     params = network.init(key, shape, n_actions)
-    return Learner(params, params, _adam(settings.learning_rate).init(params))
-
-
-@cache
-def _adam(learning_rate: float) -> optax.GradientTransformation:
-    return optax.adam(learning_rate, b1=0.9, b2=0.999, eps=1e-8)
+    return Learner(params, params, optax.adam(settings.learning_rate).init(params))
 
 
 def loss(network: Network, params: Params, target: Params, batch: Batch, gamma: float) -> Array:
@@ -130,15 +104,13 @@ def loss(network: Network, params: Params, target: Params, batch: Batch, gamma: 
 
 def update(network: Network, settings: Settings, learner: Learner, batch: Batch) -> Learner:
     """Return the learner after one gradient step."""
-    gradient = jax.grad(lambda p: loss(network, p, learner.target, batch, settings.gamma))(
-        learner.params
-    )
-    norm = optax.tree.norm(gradient)
+    params, target, adam = learner
+    gradient = jax.grad(lambda p: loss(network, p, target, batch, settings.gamma))(params)
     # PyTorch's clip_grad_norm_ adds the same small number.
-    scale = jnp.minimum(1.0, settings.max_grad_norm / (norm + 1e-6))
+    scale = jnp.minimum(1.0, settings.max_grad_norm / (optax.tree.norm(gradient) + 1e-6))
     gradient = jax.tree.map(lambda g: g * scale, gradient)
-    changes, adam = _adam(settings.learning_rate).update(gradient, learner.adam, learner.params)
-    return Learner(optax.apply_updates(learner.params, changes), learner.target, adam)
+    changes, adam = optax.adam(settings.learning_rate).update(gradient, adam, params)
+    return Learner(optax.apply_updates(params, changes), target, adam)
 
 
 def sync_target(settings: Settings, learner: Learner, first: Array, last: Array) -> Learner:

@@ -4,8 +4,6 @@ Convolutions are computed as patches times a matrix. Under `vmap` over seeds, ea
 weights, that becomes one batched product, whereas `lax.conv` becomes a slow grouped convolution.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from itertools import pairwise
@@ -17,6 +15,7 @@ from jax import Array
 
 from easee.errors import ArgumentError
 
+Shape = tuple[int, ...]
 Params = list[dict[str, Array]]  # "w" and "b" of each layer
 
 
@@ -46,15 +45,15 @@ class Network:
     convolutions: tuple[Convolution, ...] = ()
     hidden: tuple[int, ...] = (64, 64)
 
-    def init(self, key: Array, observation_shape: tuple[int, ...], n_actions: int) -> Params:
+    def init(self, key: Array, observation_shape: Shape, n_actions: int) -> Params:
         """Return random weights, uniform within 1 / sqrt(fan-in) as by default in PyTorch."""
-        shapes = self.shapes(observation_shape, n_actions)
-        keys = jax.random.split(key, len(shapes))
-        return [_init_layer(k, shape) for k, shape in zip(keys, shapes, strict=True)]
+        layers = self.layers(observation_shape, n_actions)
+        keys = jax.random.split(key, len(layers))
+        return [_init_layer(k, shape) for k, (shape, _) in zip(keys, layers, strict=True)]
 
-    def shapes(self, observation_shape: tuple[int, ...], n_actions: int) -> list[tuple[int, ...]]:
-        """Return the shapes of the layers' weights."""
-        shapes: list[tuple[int, ...]] = []
+    def layers(self, observation_shape: Shape, n_actions: int) -> list[tuple[Shape, int]]:
+        """Return the shape of each layer's weights and the number of positions they apply to."""
+        layers: list[tuple[Shape, int]] = []
         shape = observation_shape
         if self.convolutions and len(shape) != 3:
             raise ArgumentError(
@@ -62,25 +61,22 @@ class Network:
                 f"{shape}: use a network without convolutions, e.g. networks.MLP"
             )
         for layer in self.convolutions:
-            height, width, channels = shape
-            shape = (layer.size(height), layer.size(width), layer.channels)
+            weights = (layer.kernel, layer.kernel, shape[2], layer.channels)
+            shape = (layer.size(shape[0]), layer.size(shape[1]), layer.channels)
             if min(shape) < 1:
                 raise ArgumentError(
                     f"observations of {observation_shape} are too small for the convolutions "
                     f"{self.convolutions}"
                 )
-            shapes.append((layer.kernel, layer.kernel, channels, layer.channels))
-        return shapes + list(pairwise((math.prod(shape), *self.hidden, n_actions)))
+            layers.append((weights, shape[0] * shape[1]))
+        sizes = pairwise((math.prod(shape), *self.hidden, n_actions))
+        return layers + [(weights, 1) for weights in sizes]
 
-    def activations(self, observation_shape: tuple[int, ...]) -> int:
+    def activations(self, observation_shape: Shape) -> int:
         """Return the number of activations, patches included, for one observation."""
-        height, width, *_ = (*observation_shape, 1, 1)
-        count = math.prod(observation_shape) + sum(self.hidden)
-        shapes = self.shapes(observation_shape, 1)
-        for layer, shape in zip(self.convolutions, shapes, strict=False):
-            height, width = layer.size(height), layer.size(width)
-            count += height * width * (math.prod(shape[:-1]) + layer.channels)
-        return count
+        layers = self.layers(observation_shape, 1)[: len(self.convolutions)]
+        patches = sum(count * (math.prod(shape[:-1]) + shape[-1]) for shape, count in layers)
+        return math.prod(observation_shape) + patches + sum(self.hidden)
 
     def apply(self, params: Params, observations: Array) -> Array:
         """Return the values (batch, n_actions) of observations (batch, ...)."""
@@ -94,7 +90,7 @@ class Network:
         return values @ last["w"] + last["b"]
 
 
-def _init_layer(key: Array, shape: tuple[int, ...]) -> dict[str, Array]:
+def _init_layer(key: Array, shape: Shape) -> dict[str, Array]:
     bound = math.prod(shape[:-1]) ** -0.5
     weights, biases = jax.random.split(key)
     return {
@@ -112,9 +108,8 @@ def _patches(images: Array, layer: Convolution) -> Array:
     """Return the input of each output, (batch, height, width, kernel * kernel * channels)."""
     side = _block_side(layer)
     height, width = (layer.size(n) for n in images.shape[1:3])
-    if layer.padding:
-        border = (layer.padding, layer.padding)
-        images = jnp.pad(images, ((0, 0), border, border, (0, 0)))
+    border = (layer.padding, layer.padding)
+    images = jnp.pad(images, ((0, 0), border, border, (0, 0)))
     kernel, stride = layer.kernel // side, layer.stride // side
     if side > 1:
         rows, columns = (n // side for n in images.shape[1:3])

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -18,15 +17,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from easee._utils.checks import checked_count
+from easee.agents.compat import check_actions, explorer_type_error
 from easee.agents.population import dqn
-from easee.agents.population.base import BasePopulation
-from easee.agents.population.checks import check_static, checked_seeds, fit_tables
+from easee.agents.population.base import BasePopulation, check_static
 from easee.agents.population.curves import Curves, Scores
-from easee.agents.population.devices import check_memory, warn_if_cpu
-from easee.agents.population.dqn import Learner, Settings, check_settings
+from easee.agents.population.dqn import Batch, Learner, Settings
 from easee.agents.population.networks import MLP, Network
-from easee.agents.population.replay import StateReplay
 from easee.envs.jax import World
 from easee.errors import ArgumentError
 from easee.explorers import jax as explorers
@@ -34,16 +30,6 @@ from easee.explorers.jax import Tables
 from easee.policy import ExplorationPolicy
 
 MAX_UNROLLED = 8  # up to this many steps between updates are unrolled instead of compiled as a loop
-
-
-class Run(NamedTuple):
-    """The state of a run."""
-
-    learner: Learner
-    explorer: explorers.State
-    state: Any
-    replay: StateReplay
-    scores: Scores
 
 
 class Population(BasePopulation):
@@ -80,30 +66,17 @@ class Population(BasePopulation):
         bins: int = 50,
     ) -> None:
         check_static(world, "a world like those of easee.envs.jax", "restart")
-        check_settings(settings)
-        check_static(network, "a Network", "init")
-        seeds = checked_seeds(seeds, tables)
-        fitted = [fit_tables(explorer, world) for explorer in tables]
-        bins = checked_count(bins, "bins")
-        if settings.total_steps * bins >= 2**31:
+        super().__init__(tables, seeds, settings, network, bins)
+        if settings.total_steps * self.bins >= 2**31:
             raise ArgumentError(f"{bins} bins are too many for {settings.steps:,} steps")
-        warn_if_cpu()
-        run = jax.eval_shape(partial(_init_run, world, network, settings, bins), jax.random.key(0))
-        check_memory(run, len(seeds), network, world.observation_shape, settings.batch_size)
-        self.world, self.settings, self.network = world, settings, network
-        self.tables = explorers.stack(fitted)
+        self.world = world
+        self.tables = explorers.stack([_fit_tables(explorer, world) for explorer in tables])
         digest = hashlib.sha256(b"".join(np.asarray(leaf).tobytes() for leaf in self.tables))
-        description = {
-            "world": repr(world),
-            "settings": asdict(settings),
-            "network": repr(network),
-            "seeds": seeds,
-            "bins": bins,
-            "explorers": digest.hexdigest()[:32],
-        }
-        super().__init__(settings.total_steps, description)
-        self.keys = jax.vmap(jax.random.key)(jnp.asarray(seeds))
-        self.runs: Run = _init_runs(world, network, settings, bins, self.keys)
+        self.description |= {"world": repr(world), "explorers": digest.hexdigest()[:32]}
+        self.keys = jax.vmap(jax.random.key)(jnp.asarray(self.seeds))
+        init = partial(_init_runs, world, network, settings, self.bins)
+        self._check_memory(jax.eval_shape(init, self.keys), world.observation_shape)
+        self.runs: Run = init(self.keys)
 
     def _train_until(self, step: int) -> None:
         """Train until a step, rounded up to a multiple of `train_freq`."""
@@ -112,9 +85,8 @@ class Population(BasePopulation):
             rollouts = -(-(end - self.steps) // freq)
             if rollouts > 0:
                 static = StaticArgs(self.world, self.network, self.settings, learns)
-                self.runs = _train(
-                    static, self.runs, self.tables, self.keys, self.steps // freq, rollouts
-                )
+                first = self.steps // freq
+                self.runs = _train(static, self.runs, self.tables, self.keys, first, rollouts)
                 self.steps += rollouts * freq
 
     def curves(self) -> Curves:
@@ -131,21 +103,74 @@ class Population(BasePopulation):
         self.runs = jax.tree.map(jnp.asarray, arrays)
 
 
-def _init_run(world: World, network: Network, settings: Settings, bins: int, key: Array) -> Run:
-    reset_key, weights_key = jax.random.split(jax.random.fold_in(key, 2**31 - 1))
-    state = world.reset(reset_key)
-    return Run(
-        dqn.init(network, settings, weights_key, world.observation_shape, world.n_actions),
-        explorers.init(),
-        state,
-        StateReplay.empty(settings.buffer_size, state),
-        Scores.empty(bins),
-    )
+def _fit_tables(explorer: Tables | ExplorationPolicy, world: World) -> Tables:
+    """Return the tables of an explorer after checking its actions against the world's."""
+    if isinstance(explorer, ExplorationPolicy):
+        check_actions(explorer.graph.actions, world.n_actions, world.action_names)
+        return explorers.from_policy(explorer)
+    if not isinstance(explorer, Tables):
+        expected = "explorers as Tables (see easee.explorers.jax) or policies"
+        raise explorer_type_error(explorer, expected)
+    check_actions(explorer.n_actions, world.n_actions, world.action_names)
+    return explorer
+
+
+class StateReplay(NamedTuple):
+    """The last transitions of a run; step t is stored at index t modulo the size.
+
+    Worlds have small states, so states are stored, and observations computed when sampled.
+    """
+
+    before: Any
+    after: Any
+    actions: Array
+    rewards: Array
+    dones: Array
+
+    @classmethod
+    def empty(cls, size: int, state: Any) -> StateReplay:
+        """Return a replay buffer of `size` transitions between states like the given one."""
+        states = jax.tree.map(lambda leaf: jnp.zeros((size, *leaf.shape), leaf.dtype), state)
+        return cls(states, states, jnp.zeros(size, jnp.int32), jnp.zeros(size), jnp.zeros(size))
+
+    def add(self, step: Array, transition: StateReplay) -> StateReplay:
+        """Return the buffer with the transition of a step in place of the oldest."""
+        index = step % len(self.actions)
+        replay: StateReplay = jax.tree.map(lambda a, new: a.at[index].set(new), self, transition)
+        return replay
+
+    def sample(self, key: Array, filled: Array, count: int, world: World) -> Batch:
+        """Return `count` transitions drawn from the first `filled`, or from all stored if fewer."""
+        indices = jax.random.randint(key, (count,), 0, jnp.minimum(filled, len(self.actions)))
+        before, after, actions, rewards, dones = jax.tree.map(lambda stored: stored[indices], self)
+        observe = jax.vmap(world.observe)
+        return Batch(observe(before), actions, rewards, dones, observe(after))
+
+
+class Run(NamedTuple):
+    """The state of a run."""
+
+    learner: Learner
+    explorer: explorers.State
+    state: Any
+    replay: StateReplay
+    scores: Scores
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2, 3))
 def _init_runs(world: World, network: Network, settings: Settings, bins: int, keys: Array) -> Run:
-    runs: Run = jax.vmap(partial(_init_run, world, network, settings, bins))(keys)
+    def init_run(key: Array) -> Run:
+        reset_key, weights_key = jax.random.split(jax.random.fold_in(key, 2**31 - 1))
+        state = world.reset(reset_key)
+        return Run(
+            dqn.init(network, settings, weights_key, world.observation_shape, world.n_actions),
+            explorers.init(),
+            state,
+            StateReplay.empty(settings.buffer_size, state),
+            Scores.empty(bins),
+        )
+
+    runs: Run = jax.vmap(init_run)(keys)
     return runs
 
 
@@ -176,14 +201,13 @@ def _collect_and_update(
 ) -> Run:
     """Return one run after `train_freq` steps, from step `first` on, and an update."""
     world, network, settings, learns = static
-    run = jax.lax.fori_loop(
-        0,
-        settings.train_freq,
-        lambda i, run: _step(static, run, tables, key, first + i),
-        run,
-        unroll=settings.train_freq <= MAX_UNROLLED,
-    )
-    last = first + settings.train_freq
+    freq = settings.train_freq
+
+    def step(i: Array, run: Run) -> Run:
+        return _step(static, run, tables, key, first + i)
+
+    run = jax.lax.fori_loop(0, freq, step, run, unroll=freq <= MAX_UNROLLED)
+    last = first + freq
     # The weights have not changed since `first`, so the target may be copied at any step between.
     learner = dqn.sync_target(settings, run.learner, first, last)
     if learns:
@@ -202,9 +226,8 @@ def _step(static: StaticArgs, run: Run, tables: Tables, key: Array, step: Array)
     greedy = jnp.zeros((), jnp.int32)
     if learns:
         greedy = dqn.act(network, run.learner.params, world.observe(run.state))
-    explorer, action, _ = explorers.choose(
-        tables, run.explorer, greedy, settings.epsilon(step), explore_key
-    )
+    epsilon = settings.epsilon(step)
+    explorer, action, _ = explorers.choose(tables, run.explorer, greedy, epsilon, explore_key)
     after, reward, terminated, truncated = world.step(run.state, action)
     done = terminated | truncated
     transition = StateReplay(run.state, after, action, reward, jnp.asarray(terminated, jnp.float32))

@@ -1,7 +1,5 @@
 """Stable-Baselines3's DQN with an explorer."""
 
-from __future__ import annotations
-
 import stable_baselines3
 
 from easee.agents.sb3.mixin import ExplorerMixin

@@ -1,7 +1,5 @@
 """Fitting explorers to the environments of a Stable-Baselines3 model, and following its actions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym
@@ -28,37 +26,6 @@ def check_env(env: object) -> None:
         )
 
 
-def fit_to_model(
-    explorer: ExplorationPolicy | BaseExplorer, model: BaseAlgorithm, env: VecEnv | None = None
-) -> BaseExplorer:
-    """Return an explorer that fits a model's actions and number of environments.
-
-    Args:
-        explorer: policy to make an explorer from, or an explorer to check.
-        model: its random seed is that of an explorer made from a policy.
-        env: environments whose action names are checked; by default the model's.
-    """
-    return fit_explorer(
-        explorer,
-        n_envs=model.n_envs,
-        n_actions=int(model.action_space.n),  # type: ignore[attr-defined]
-        names=action_names(env or model.env),
-        seed=model.seed,
-    )
-
-
-def action_names(env: VecEnv | None) -> tuple[str, ...] | None:
-    """Return the environments' names of actions, or None if there are none."""
-    if env is None:
-        return None
-    return read_names(
-        env.action_space,
-        has=env.has_attr,
-        get=lambda name: env.get_attr(name, [0])[0],
-        call=lambda name: env.env_method(name, indices=[0])[0],
-    )
-
-
 def check_env_count(expected: int, found: int) -> None:
     """Check that the number of environments is still the one that an explorer was made for."""
     if expected != found:
@@ -68,10 +35,49 @@ def check_env_count(expected: int, found: int) -> None:
         )
 
 
+def fit_to_model(
+    explorer: ExplorationPolicy | BaseExplorer, model: BaseAlgorithm, env: VecEnv | None = None
+) -> BaseExplorer:
+    """Return an explorer that fits a model and the names of its environments' actions.
+
+    An explorer made from a policy has the model's seed. `env` replaces the model's environments.
+    """
+    env, space = env or model.env, model.action_space
+    names = None
+    if env is not None:
+        get, call = env.get_attr, env.env_method
+        names = read_names(
+            env.action_space,
+            has=env.has_attr,
+            get=lambda name: get(name, [0])[0],
+            call=lambda name: call(name, indices=[0])[0],
+        )
+    n_actions = int(space.n)  # type: ignore[attr-defined]
+    return fit_explorer(
+        explorer, n_envs=model.n_envs, n_actions=n_actions, names=names, seed=model.seed
+    )
+
+
+def resume_explorer(explorer: BaseExplorer, saved: BaseExplorer) -> None:
+    """Set a new explorer to the state of a saved one, which must have the same policy.
+
+    Explorers without a `state_dict`, or for another number of environments, are left as they are.
+    """
+    if not (hasattr(saved, "state_dict") and hasattr(explorer, "state_dict")):
+        return
+    state = saved.state_dict()
+    if explorer.state_dict().get("policy") != state.get("policy"):
+        raise ArgumentError(
+            "the model was saved with another prior or depth than the explorer's: load it without "
+            "`explorer` to resume with its own, or set `model.explorer` after loading"
+        )
+    if saved.n_envs == explorer.n_envs:
+        explorer.load_state_dict(state)
+
+
 def executed_actions(actions: NDArray[Any], infos: list[dict[str, Any]]) -> NDArray[Any]:
     """Return the actions with those replaced for which `info` reports another executed action."""
-    for info in infos:
-        if EXECUTED in info:
-            pairs = zip(infos, actions, strict=True)
-            return np.array([int(info.get(EXECUTED, action)) for info, action in pairs])
-    return actions
+    if not any(EXECUTED in info for info in infos):
+        return actions
+    pairs = zip(infos, actions, strict=True)
+    return np.array([int(info.get(EXECUTED, action)) for info, action in pairs])

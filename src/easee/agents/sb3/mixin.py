@@ -6,11 +6,12 @@ environment. `predict` is unchanged: evaluation neither moves the explorer nor d
 generator.
 """
 
-from __future__ import annotations
-
 import inspect
+import random
+from collections import defaultdict
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from stable_baselines3.common.buffers import ReplayBuffer
@@ -21,11 +22,12 @@ from stable_baselines3.common.utils import obs_as_tensor
 from stable_baselines3.common.vec_env import VecEnv
 
 from easee.agents.compat import check_space
-from easee.agents.sb3.fitting import check_env, check_env_count, executed_actions, fit_to_model
-from easee.agents.sb3.saving import get_random_state, resume_explorer, set_random_state
-from easee.agents.sb3.tally import Tally
+from easee.agents.sb3 import fitting
 from easee.explorers.base import BaseExplorer
+from easee.explorers.easee import Explorer
 from easee.policy import ExplorationPolicy
+
+CHUNK = 1000  # steps that are stored before their statistics are summed
 
 
 class ExplorerMixin(OffPolicyAlgorithm):
@@ -56,13 +58,10 @@ class ExplorerMixin(OffPolicyAlgorithm):
         cls.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
 
     def __init__(
-        self,
-        *args: Any,
-        explorer: ExplorationPolicy | BaseExplorer | None = None,
-        **kwargs: Any,
+        self, *args: Any, explorer: ExplorationPolicy | BaseExplorer | None = None, **kwargs: Any
     ) -> None:
         env: Any = kwargs.get("env", args[1] if len(args) > 1 else None)
-        check_env(env)
+        fitting.check_env(env)
         if explorer is not None and hasattr(env, "action_space"):
             check_space(env.action_space)
         self._requested = explorer  # replaced by a fitted explorer once the environments are known
@@ -75,13 +74,13 @@ class ExplorerMixin(OffPolicyAlgorithm):
         super()._setup_model()
         requested, self._requested = self._requested, None
         if requested is not None:
-            explorer = fit_to_model(requested, self)
+            explorer = fitting.fit_to_model(requested, self)
             if self._explorer is not None:
-                resume_explorer(explorer, self._explorer)
+                fitting.resume_explorer(explorer, self._explorer)
             self._explorer = explorer
         elif self._explorer is not None:
-            check_env_count(self._explorer.n_envs, self.n_envs)
-            fit_to_model(self._explorer, self)
+            fitting.check_env_count(self._explorer.n_envs, self.n_envs)
+            fitting.fit_to_model(self._explorer, self)
 
     @property
     def explorer(self) -> BaseExplorer | None:
@@ -90,7 +89,7 @@ class ExplorerMixin(OffPolicyAlgorithm):
 
     @explorer.setter
     def explorer(self, explorer: ExplorationPolicy | BaseExplorer | None) -> None:
-        self._explorer = None if explorer is None else fit_to_model(explorer, self)
+        self._explorer = None if explorer is None else fitting.fit_to_model(explorer, self)
         self._tally = Tally()
 
     # --- training -----------------------------------------------------------------------------
@@ -100,14 +99,12 @@ class ExplorerMixin(OffPolicyAlgorithm):
         total_timesteps: int,
         callback: Any = None,
         reset_num_timesteps: bool = True,
-        tb_log_name: str = "run",
-        progress_bar: bool = False,
+        *args: Any,
+        **kwargs: Any,
     ) -> tuple[int, BaseCallback]:
         if self._explorer is not None and (reset_num_timesteps or self._last_obs is None):
             self._explorer.reset()  # the environments are reset here too
-        return super()._setup_learn(
-            total_timesteps, callback, reset_num_timesteps, tb_log_name, progress_bar
-        )
+        return super()._setup_learn(total_timesteps, callback, reset_num_timesteps, *args, **kwargs)
 
     def collect_rollouts(
         self, env: VecEnv, callback: BaseCallback, *args: Any, **kwargs: Any
@@ -115,8 +112,7 @@ class ExplorerMixin(OffPolicyAlgorithm):
         """Collect steps; see Stable-Baselines3."""
         rollout = super().collect_rollouts(env, callback, *args, **kwargs)
         if not rollout.continue_training:  # the callback stopped before the last step was stored
-            last = callback.locals
-            self._follow(last["actions"], last["dones"], last["infos"])
+            self._follow(*(callback.locals[name] for name in ("actions", "dones", "infos")))
         return rollout
 
     def _store_transition(
@@ -131,12 +127,10 @@ class ExplorerMixin(OffPolicyAlgorithm):
         super()._store_transition(replay_buffer, buffer_action, new_obs, reward, dones, infos)
         self._follow(buffer_action, dones, infos)
 
-    def _follow(
-        self, actions: NDArray[Any], dones: NDArray[Any], infos: list[dict[str, Any]]
-    ) -> None:
+    def _follow(self, actions: NDArray[Any], dones: NDArray[Any], infos: Any) -> None:
         """Move the nodes along the executed actions."""
         if self._explorer is not None:
-            self._explorer.step(executed_actions(actions, infos), dones)
+            self._explorer.step(fitting.executed_actions(actions, infos), dones)
 
     def _sample_action(
         self, learning_starts: int, action_noise: Any = None, n_envs: int = 1
@@ -146,18 +140,17 @@ class ExplorerMixin(OffPolicyAlgorithm):
             return super()._sample_action(learning_starts, action_noise, n_envs)
         if self.num_timesteps < learning_starts:
             actions = explorer.sample()
-        elif isinstance(explorer, BaseExplorer):
-            actions = explorer.choose(self._greedy, float(self.exploration_rate))
-        else:  # other explorers need not accept a function
-            actions = explorer.choose(self._greedy(), float(self.exploration_rate))
+        else:  # explorers of other libraries need not accept a function
+            greedy = self._greedy if isinstance(explorer, BaseExplorer) else self._greedy()
+            actions = explorer.choose(greedy, float(self.exploration_rate))
         self._tally.add(explorer)
         return actions, actions
 
     def _greedy(self) -> NDArray[Any]:
         """Return the actions of `policy.predict` without its checks.
 
-        Observations are known to be batches and the policy is in evaluation mode. Checking that
-        again costs as much as a small network.
+        Observations are batches and the policy is in evaluation mode; checking that again costs as
+        much as a small network.
         """
         assert self._last_obs is not None
         observation = obs_as_tensor(self._last_obs, self.device)
@@ -176,11 +169,10 @@ class ExplorerMixin(OffPolicyAlgorithm):
 
     def set_env(self, env: Any, force_reset: bool = True) -> None:
         """Set the environments; an explorer requires as many as before."""
-        if self._explorer is not None:
-            check_env_count(self.n_envs, env.num_envs if isinstance(env, VecEnv) else 1)
         wrapped = self._wrap_env(env, self.verbose)
         if self._explorer is not None:
-            fit_to_model(self._explorer, self, wrapped)
+            fitting.check_env_count(self.n_envs, wrapped.num_envs)
+            fitting.fit_to_model(self._explorer, self, wrapped)
         super().set_env(wrapped, force_reset)
 
     def _excluded_save_params(self) -> list[str]:
@@ -189,7 +181,7 @@ class ExplorerMixin(OffPolicyAlgorithm):
     def save(self, path: Any, exclude: Any = None, include: Any = None) -> None:
         """Save the model with its explorer: policy, nodes and generator."""
         if self._explorer is not None and self.seed is not None:
-            self._random_state = get_random_state()
+            self._random_state = _random_state()
         try:
             super().save(path, exclude, include)
         finally:
@@ -204,23 +196,74 @@ class ExplorerMixin(OffPolicyAlgorithm):
         explorer: ExplorationPolicy | BaseExplorer | None = None,
         **kwargs: Any,
     ) -> Any:
-        """Load a model; see Stable-Baselines3.
+        """Load a model; see Stable-Baselines3 for its arguments.
 
         With `force_reset=False`, the environments it was trained in and its replay buffer, a seeded
-        model continues exactly as if it had not been saved and loaded.
-
-        Args:
-            path: path of the saved model.
-            env: environments to continue in.
-            args: arguments of Stable-Baselines3's `load`.
-            explorer: a policy or an explorer to use instead of the saved one. It must have the same
-                prior; if the number of environments changed, all start at the empty word.
-            kwargs: keyword arguments of Stable-Baselines3's `load`.
+        model continues exactly as if it had not been saved and loaded. `explorer` is a policy or an
+        explorer to use instead of the saved one. It must have the same prior; if the number of
+        environments changed, all start at the empty word.
         """
         if explorer is not None:
             kwargs["_requested"] = explorer
         model = super().load(path, env, *args, **kwargs)
         if model._random_state is not None:
-            set_random_state(model._random_state)
+            _set_random_state(model._random_state)
             model._random_state = None
         return model
+
+
+def _random_state() -> dict[str, Any]:
+    """Return the state of the global generators that Stable-Baselines3 seeds and draws from."""
+    return {
+        "python": random.getstate(),
+        "numpy": np.random.get_state(),
+        "torch": torch.get_rng_state(),
+        "cuda": torch.cuda.get_rng_state_all(),
+    }
+
+
+def _set_random_state(state: dict[str, Any]) -> None:
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])
+    torch.set_rng_state(state["torch"])
+    torch.cuda.set_rng_state_all(state["cuda"][: torch.cuda.device_count()])
+
+
+class Tally:
+    """Means of the explorer's statistics over the steps since they were last read.
+
+    Steps are stored and summed in chunks, so that adding one costs little.
+    """
+
+    def __init__(self) -> None:
+        self.explored: list[NDArray[np.bool_]] = []
+        self.nodes: list[NDArray[np.int64]] = []
+        self.count = 0
+        self.sums: dict[str, float] = defaultdict(float)
+
+    def add(self, explorer: BaseExplorer) -> None:
+        """Add a step of all environments, before the explorer moves."""
+        if isinstance(explorer, BaseExplorer):
+            self.explored.append(explorer.explored)
+        if isinstance(explorer, Explorer):
+            self.nodes.append(explorer.nodes)
+        if len(self.explored) >= CHUNK:
+            self._sum_steps(explorer)
+
+    def _sum_steps(self, explorer: BaseExplorer) -> None:
+        if self.explored:
+            explored = np.concatenate(self.explored)
+            self.count += len(explored)
+            self.sums["exploratory_share"] += float(explored.sum())
+        if self.nodes and isinstance(explorer, Explorer):
+            nodes = np.concatenate(self.nodes)
+            self.sums["policy_entropy"] += float(explorer.entropies[nodes].sum())
+            self.sums["node_depth"] += float(explorer.policy.graph.depths[nodes].sum())
+        self.explored, self.nodes = [], []
+
+    def pop_means(self, explorer: BaseExplorer) -> dict[str, float]:
+        """Return the means by name, and start over."""
+        self._sum_steps(explorer)
+        means = {name: total / self.count for name, total in self.sums.items()}
+        self.count, self.sums = 0, defaultdict(float)
+        return means

@@ -1,7 +1,5 @@
 """The networks of the paper's experiments, for Stable-Baselines3."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import torch
@@ -29,9 +27,7 @@ class CatcherCnn(BaseFeaturesExtractor):
         for inputs, outputs in pairwise(sizes):
             layers += [nn.Conv2d(inputs, outputs, kernel_size=3, stride=2, padding=1), nn.ReLU()]
         self.convolutions = nn.Sequential(*layers, nn.Flatten())
-        with torch.no_grad():
-            example = torch.zeros(1, *observation_space.shape)
-            flat = self.convolutions(example).shape[1]
+        flat = self.convolutions(torch.zeros(1, *observation_space.shape)).shape[1]
         self.linear = nn.Sequential(nn.Linear(flat, features_dim), nn.ReLU())
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:

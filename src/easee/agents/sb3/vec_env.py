@@ -1,7 +1,5 @@
 """Adapter from Gymnasium's vector environments to Stable-Baselines3's."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -73,19 +71,19 @@ class VectorAdapter(VecEnv):
 
     def has_attr(self, attr_name: str) -> bool:
         """Return whether the vector environment, or each environment in it, has an attribute."""
-        if hasattr(self.envs, attr_name):
-            return True
-        return hasattr(self.envs.unwrapped, "call") and all(
-            self._call_each("has_wrapper_attr", attr_name)
+        return hasattr(self.envs, attr_name) or (
+            # ale-py's games have no environments to call.
+            hasattr(self.envs.unwrapped, "call")
+            and all(self._call_each("has_wrapper_attr", attr_name))
         )
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         """Return an attribute of the vector environment or of its environments, per index."""
-        chosen = list(self._get_indices(indices))
         if hasattr(self.envs, attr_name):
-            return [getattr(self.envs, attr_name)] * len(chosen)
-        values = self._call_each("get_wrapper_attr", attr_name)
-        return [values[i] for i in chosen]
+            values: Sequence[Any] = [getattr(self.envs, attr_name)] * self.num_envs
+        else:
+            values = self._call_each("get_wrapper_attr", attr_name)
+        return [values[i] for i in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
         """Set an attribute of the vector environment or of its environments."""
@@ -102,14 +100,13 @@ class VectorAdapter(VecEnv):
         self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any
     ) -> list[Any]:
         """Call a method of the vector environment or of its environments, once per index."""
-        chosen = list(self._get_indices(indices))
+        chosen = self._get_indices(indices)
         if hasattr(self.envs, method_name):
             return [getattr(self.envs, method_name)(*args, **kwargs) for _ in chosen]
         results = self._call_each(method_name, *args, **kwargs)
         return [results[i] for i in chosen]
 
     def _call_each(self, method_name: str, *args: Any, **kwargs: Any) -> Sequence[Any]:
-        """Call a method of each environment; ale-py's games have no environments to call."""
         inner: Any = self.envs.unwrapped
         results: Sequence[Any] = inner.call(method_name, *args, **kwargs)
         return results

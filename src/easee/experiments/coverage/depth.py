@@ -1,7 +1,5 @@
 """Beyond Figure 3: deep graphs with the complete priors, against baselines."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from easee.experiments.coverage import simulation

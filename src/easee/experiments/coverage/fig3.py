@@ -4,8 +4,6 @@
 (c, d) unique states against the number of episodes, at depth 4.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from easee.experiments.coverage import simulation

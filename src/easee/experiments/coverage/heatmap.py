@@ -1,7 +1,5 @@
 """Visited cells of 100 episodes on CardinalGrid: uniform actions beside EASEE."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

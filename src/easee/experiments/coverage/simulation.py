@@ -4,8 +4,6 @@ Each walker does one episode from the start. Exploration does not learn, so para
 the same states as consecutive ones.
 """
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 import numpy as np

@@ -3,8 +3,6 @@
 Both need `--backend population`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from easee.experiments.deep import dqn

@@ -5,8 +5,6 @@ Stable-Baselines3, Catcher is reduced to what two cores can do in minutes; the A
 paper's size by default, which takes days on a CPU, and `--steps` and `--seeds` reduce them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """DQN experiments with Stable-Baselines3: one run at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

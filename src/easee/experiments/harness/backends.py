@@ -1,7 +1,5 @@
 """Backends that do one run at a time: local processes, and a Ray cluster."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import socket

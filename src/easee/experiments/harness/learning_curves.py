@@ -1,7 +1,5 @@
 """Learning curves, and a table of where they end."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from typing import Any

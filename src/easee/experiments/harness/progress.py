@@ -3,8 +3,6 @@
 A run calls `report` with the share of it that is done. Without a listener, nothing happens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

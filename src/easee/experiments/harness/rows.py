@@ -1,7 +1,5 @@
 """Rows of results: measured values in long form, as CSV files and grouped by arm."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable, Hashable, Iterable

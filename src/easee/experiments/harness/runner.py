@@ -1,7 +1,5 @@
 """Do the missing runs of a figure and store their rows."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable
 from pathlib import Path

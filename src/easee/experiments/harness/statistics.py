@@ -3,8 +3,6 @@
 After Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical Precipice" (2021).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 

@@ -6,8 +6,6 @@ interruptions. A crash loses at most the runs in flight. Runs that are done toge
 checkpoint under `parts/`, and `partial.csv` holds what they have measured so far.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import platform

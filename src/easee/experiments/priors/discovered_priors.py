@@ -4,8 +4,6 @@ On RotationGrid: coverage with the discovered prior at depth 30. On DoorKey: Q-l
 discovered prior beside the paper's. The number of steps that discovery took is reported too.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

@@ -4,8 +4,6 @@ In the Atari games other objects move too, so two words of different lengths nev
 screen. There the player's position is compared as well, read from the game's memory.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any

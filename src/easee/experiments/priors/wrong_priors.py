@@ -6,8 +6,6 @@ are not affected, which makes them the baseline. Or relations are added that are
 A `floor` mixes uniform actions into EASEE's policy.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

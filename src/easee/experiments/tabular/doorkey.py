@@ -5,8 +5,6 @@ agent that breaks ties at random walks at random, whatever epsilon is. Both read
 at random, and ties left to the explorer.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

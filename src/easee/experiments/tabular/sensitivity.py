@@ -1,7 +1,5 @@
 """DoorKey over epsilon and learning rate: whether Figure 4a depends on one setting."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

@@ -7,8 +7,6 @@ flow. Such edges change sides, and after a few rounds the guess is right. This i
 method, started close to the solution.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from easee._utils.arrays import Floats, Mask, sum_at

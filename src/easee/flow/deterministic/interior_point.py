@@ -6,8 +6,6 @@ by p / omega. Eliminating all potentials but U leaves one sparse positive defini
 inner nodes in each iteration.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

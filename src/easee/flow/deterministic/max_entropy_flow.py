@@ -6,8 +6,6 @@ problem of scaling a matrix to given row and column sums, here for all pairs of 
 at once: a few alternating scalings (Sinkhorn), then Newton's method on a, with b eliminated.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 
 import numpy as np

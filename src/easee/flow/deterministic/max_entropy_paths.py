@@ -7,8 +7,6 @@ exp(a + b). Alternating sweeps down and up the layers come first (one is enough 
 layer has weight), then Newton's method on all a and b at once.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array

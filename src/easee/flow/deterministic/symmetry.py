@@ -8,8 +8,6 @@ priors the quotient is far smaller. Every symmetry of the prior is kept to the l
 nodes that a symmetry exchanges share a class.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -6,8 +6,6 @@ factorising 330 rows took 0.8 s, and takes 6 ms this way. Products of small tile
 thread, at the cost of a factor of two on an idle machine. The largest products are left to BLAS.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtri
 

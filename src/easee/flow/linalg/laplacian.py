@@ -5,8 +5,6 @@ ground. Such a matrix is symmetric, and positive definite if every node is conne
 The positions of its entries and the order of elimination are computed once for each network.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -11,8 +11,6 @@ Conductances of used edges grow without limit, and digits are lost where they ca
 of iterative refinement restore them.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -6,8 +6,6 @@ cost nothing leave q with half the digits; then the method is repeated on the us
 of the interior-point method are candidates too. The caller chooses by the duality gap.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -9,8 +9,6 @@ with A the step's outcome distributions. It may be singular (two nodes with the 
 nodes than states). The barrier compensates for that and leads to the middle of the optimal flows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

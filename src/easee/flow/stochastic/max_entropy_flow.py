@@ -10,8 +10,6 @@ U(root) - lambda q. Newton's method starts from a positive flow with this q, so 
 The duality gap depends on q alone, so the choice of the flow does not change it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from easee._utils.arrays import Floats, dot, sum_at

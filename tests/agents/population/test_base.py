@@ -3,13 +3,14 @@ import logging
 import pytest
 
 from easee import PopulationTooLargeError
-from easee.agents.population import Settings, devices, networks
+from easee.agents.population import Settings, base, networks
 from easee.envs.jax import Catcher
 from tests.agents.population.populations import small
 
 
+@pytest.mark.slow
 def test_too_many_seeds_are_rejected_with_the_number_that_fits(monkeypatch):
-    monkeypatch.setattr(devices, "device_memory", lambda: 200 * 2**20)
+    monkeypatch.setattr(base, "device_memory", lambda: 200 * 2**20)
     settings = Settings(100, buffer_size=100_000)
     with pytest.raises(PopulationTooLargeError, match=r"1000 runs need .* GiB.*: \d+ fit") as error:
         small(1000, settings, Catcher(), networks.CATCHER)
@@ -19,7 +20,7 @@ def test_too_many_seeds_are_rejected_with_the_number_that_fits(monkeypatch):
 
 
 def test_a_missing_gpu_is_reported_once(caplog):
-    devices.warn_if_cpu.cache_clear()
+    base.warn_if_cpu.cache_clear()
     with caplog.at_level(logging.WARNING, "easee"):
         small()
         small()

@@ -1,12 +1,20 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
-from easee.agents.population.atari_program import SIDE, pack_update, unpack_update
-from easee.agents.population.frames import FrameReplay, make_batch, stack_frames
+from easee.agents.population.atari_program import (
+    SIDE,
+    FrameReplay,
+    make_batch,
+    pack_update,
+    stack_frames,
+    unpack_update,
+)
 from easee.envs.atari import Atari
 
 
+@pytest.mark.slow
 def test_stored_frames_give_the_stacks_of_the_game():
     env = Atari("freeway", 2, max_frames=100)  # episodes of 25 steps
     replay, rng = FrameReplay.empty(2, 40), np.random.default_rng(0)

@@ -43,13 +43,13 @@ class Settings:
         for field in fields(self):
             name, value = field.name, getattr(self, field.name)
             is_number = isinstance(value, Real) and not isinstance(value, bool)
-            if field.type == "int":
+            if field.type is int:
                 value = checked_count(value, name, least=0 if name == "learning_starts" else 1)
             elif name in ("gamma", "exploration_initial_eps", "exploration_final_eps"):
                 value = checked_share(value, name)
             elif not is_number or not 0.0 < value < np.inf:
                 raise ArgumentError(f"expected {name} as a positive number, found {value!r}")
-            object.__setattr__(self, name, value if field.type == "int" else float(value))
+            object.__setattr__(self, name, value if field.type is int else float(value))
 
     @property
     def total_steps(self) -> int:

@@ -29,6 +29,7 @@ from easee.probing.state_sampling import StateSample
 from easee.probing.usual_relations import UsualRelation, UsualSearch
 from easee.words.presentation import Presentation, equivalent, rules_of
 
+RARE_LENGTH = 2  # of words with rare effects, if relations that usually hold are wanted as well
 FIRST_STATES = 16  # states in which a word is executed before it is compared in all of them
 
 
@@ -113,7 +114,7 @@ def discover(
         )
         return Discovery(Equivalences(names), (), budget, 0, (note,))
     _check_comparable(setup)
-    search = _WordSearch(setup.probe, setup.sample, tolerance)
+    search = _WordSearch(setup.probe, setup.sample, tolerance, RARE_LENGTH if usually else None)
     length = search.run(max_length, progress)
     checks = [
         RelationCheck(_names(u, names), _names(v, names), trials, violations)
@@ -150,9 +151,7 @@ def _usual_check(relation: UsualRelation, names: tuple[str, ...]) -> RelationChe
 
 def _usual_notes(checks: list[RelationCheck], usually: float) -> list[str]:
     notes = [f"{len(checks)} relations usually hold: they fail in at most {usually:.0%} of states"]
-    blocked = [
-        str(check) for check in checks if check.met and check.met[1] > usually * check.met[0]
-    ]
+    blocked = [str(c) for c in checks if c.met and c.met[1] > usually * c.met[0]]
     if blocked:
         notes.append(
             f"{', '.join(blocked)}: these fail more often, but only where an action that otherwise "
@@ -168,6 +167,7 @@ class _WordSearch:
     probe: Probe
     sample: StateSample
     tolerance: float
+    rare_length: int | None  # maximum length of words with actions that have rare effects
     # Pairs of words, each with its trials and violations.
     relations: dict[tuple[Word, Word], tuple[int, int]] = field(default_factory=dict)
     # For each new word, the states that it leads to from the first states, and their keys' numbers.
@@ -184,6 +184,8 @@ class _WordSearch:
             next_layer = []
             try:
                 for word in [(*w, a) for w in layer for a in range(self.probe.n_actions)]:
+                    if length > (self.rare_length or length) and self.sample.rare & set(word):
+                        continue
                     if self._is_new(word):
                         next_layer.append(word)
                     self.tried += 1

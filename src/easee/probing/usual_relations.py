@@ -6,7 +6,12 @@ given share of these states.
 
 A relation may fail more often, in up to half of the states, if it only fails where an action that
 otherwise has an effect has none: a wall that stops a step changes nothing, so the policy that
-follows from the relation is still a good one. Its rate is the share of all states in which it fails.
+follows from the relation is still a good one. Its rate is the share of all states in which it
+fails.
+
+Relations that usually hold may have consequences that do not. In a small room, four steps forward
+usually lead as far as three; together with a relation that undoes a step, a step would be nothing.
+So a relation is rejected if it merges short words that are known to differ.
 """
 
 from __future__ import annotations
@@ -20,11 +25,14 @@ from numpy.typing import NDArray
 
 from easee.probing.probe import BudgetSpent, Probe, Progress, Snapshot, Word
 from easee.probing.state_sampling import StateSample
+from easee.words.closure import close
 from easee.words.presentation import Presentation, equivalent, rules_of
 
 FEWEST_TRIALS = 20  # a relation of fewer trials is not accepted
 FEWEST_EFFECTS = 3  # effects of an action that another one must undo
 LARGEST_RATE = 0.5  # of a relation that fails only where an action is stopped
+SHORT = 2  # length of the words that no longer relation may merge
+MAX_NODES = 100_000  # of the graph of short words
 Pair = tuple[Word, Word]
 Row = NDArray[np.int64]
 
@@ -132,10 +140,19 @@ class UsualSearch:
             self._count(one, two, states)
             for states in (self.words[()].ends, self.sample.near[: len(self.words[()].ends)])
         ]
-        if counts[0][1] + counts[1][1]:
+        if counts[0][1] + counts[1][1] and self._is_consistent((one, two)):
             self.relations.append(UsualRelation((one, two), *counts))
             return True
         return False
+
+    def _is_consistent(self, pair: Pair) -> bool:
+        """Return whether a relation of long words keeps all short words apart that differ."""
+        if len(pair[0]) <= SHORT:
+            return True
+        letters, known = self._presentation()
+        successors = close(letters, (*known, pair), SHORT, max_nodes=MAX_NODES).successors
+        short = [word for word in self.words if len(word) <= SHORT]
+        return len({_trace(successors, word) for word in short}) == len(short)
 
     def _count(self, one: Word, two: Word, states: list[Snapshot]) -> tuple[int, int]:
         """Return the numbers of trials and violations of a relation in some states."""
@@ -149,15 +166,19 @@ class UsualSearch:
         The relation follows from those of a and of b alone, but it also holds where a has an
         effect. If each of the two undoes the other, a is the one whose effects come first.
         """
+        known = self._presentation()
+        exact = Presentation(known.letters, self.exact)
         idle = [
-            one[0] for one, two in (r.pair for r in self.relations) if len(one) == 1 and not two
+            action
+            for action in range(known.letters)
+            if equivalent(known, (action,), ()) is True
+            and equivalent(exact, (action,), ()) is not True
         ]
         states = [*self.sample.near, *self.words[()].ends]
         for a, b in permutations(idle, 2):
             if self.sample.precedes(a, b):
-                effects = [
-                    (s, end) for s in states if (end := self.probe.after(s, (a,))).key != s.key
-                ]
+                ends = [(state, self.probe.after(state, (a,))) for state in states]
+                effects = [(state, end) for state, end in ends if end.key != state.key]
                 undone = sum(self.probe.after(end, (b,)).key == s.key for s, end in effects)
                 if len(effects) >= FEWEST_EFFECTS and undone >= (1 - self.usually) * len(effects):
                     self._accept((a, b), ())
@@ -170,3 +191,10 @@ class UsualSearch:
     def _presentation(self) -> Presentation:
         found = tuple(relation.pair for relation in self.relations)
         return Presentation(self.probe.n_actions, (*self.exact, *found))
+
+
+def _trace(successors: NDArray[np.int32], word: Word) -> int:
+    node = 0
+    for action in word:
+        node = int(successors[node, action])
+    return node

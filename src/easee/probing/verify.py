@@ -121,17 +121,8 @@ def verify(
         if progress is not None:
             progress(len(checks), len(words))
     probe = setup.probe
-    return Verification(
-        *(
-            omega,
-            tuple(checks),
-            probe.steps,
-            probe.compares,
-            probe.method,
-            setup.random,
-            tuple(notes),
-        )
-    )
+    how = probe.steps, probe.compares, probe.method, setup.random, tuple(notes)
+    return Verification(omega, tuple(checks), *how)
 
 
 def _words(omega: Equivalences, names: Names, rename: dict[str, str]) -> list[tuple[Word, Word]]:

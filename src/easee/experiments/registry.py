@@ -5,13 +5,13 @@ from easee.errors import ArgumentError
 from easee.experiments.coverage import depth, fig3, heatmap
 from easee.experiments.deep import catcher_sweeps, dqn
 from easee.experiments.harness.figure import Figure
-from easee.experiments.priors import discovered_priors, prior_accuracy, wrong_priors
+from easee.experiments.priors import discovered_priors, prior_accuracy, usual_priors, wrong_priors
 from easee.experiments.tabular import doorkey, sensitivity
 
 COVERAGE = (fig3.FIGURE, depth.FIGURE, heatmap.FIGURE)
 TABULAR = (doorkey.FIGURE, sensitivity.FIGURE)
 DEEP = (dqn.CATCHER_FIGURE, *catcher_sweeps.FIGURES, *dqn.ATARI_FIGURES)
-PRIORS = (prior_accuracy.FIGURE, wrong_priors.FIGURE, discovered_priors.FIGURE)
+PRIORS = (prior_accuracy.FIGURE, wrong_priors.FIGURE, discovered_priors.FIGURE, usual_priors.FIGURE)
 FIGURES = {figure.name: figure for figure in (*COVERAGE, *TABULAR, *DEEP, *PRIORS)}
 
 

@@ -19,6 +19,7 @@ from easee.priors.catalogue import (
     freeway,
     get,
     minigrid,
+    minigrid_usual,
     names,
     rotation_grid,
 )
@@ -38,6 +39,7 @@ __all__ = [
     "freeway",
     "get",
     "minigrid",
+    "minigrid_usual",
     "names",
     "rotation_grid",
 ]

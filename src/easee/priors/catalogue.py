@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from easee._utils.checks import nearest
 from easee.errors import PriorError
 from easee.priors.builders import commute, commute_all, decompose, idempotent, inverse, noop, power
-from easee.priors.equivalences import Equivalences, check_action_names
+from easee.priors.equivalences import AnyRelation, Equivalences, check_action_names
 
 CARDINAL_ACTIONS = ("right", "left", "up", "down")
 ROTATION_ACTIONS = ("forward", "left", "right")
@@ -113,6 +113,24 @@ def minigrid() -> Equivalences:
     return Equivalences(MINIGRID_ACTIONS, [*_TURNS, *objects])
 
 
+def minigrid_usual() -> Equivalences:
+    """Return a prior for MiniGrid's seven actions with relations that usually hold.
+
+    The rates are typical ones; `easee.verify(env, minigrid_usual()).equivalences` has those of a
+    task. `drop` undoes `pickup`, so it gets a smaller probability (see `easee.priors.rates`).
+
+    >>> minigrid_usual().exact == Equivalences(MINIGRID_ACTIONS, [*_TURNS, noop("done")])
+    True
+    """
+    usual: list[AnyRelation] = [
+        "forward right forward left ~ right forward left forward @ 0.1",
+        "forward left left forward ~ left left @ 0.3",
+        *(noop(name, rate=0.05) for name in ("pickup", "drop", "toggle")),
+        "pickup drop ~ @ 0.05",
+    ]
+    return Equivalences(MINIGRID_ACTIONS, [*_TURNS, noop("done"), *usual])
+
+
 def catcher() -> Equivalences:
     """Return the paper's prior for Catcher, which ignores the walls."""
     return commute("left", "right")
@@ -187,6 +205,9 @@ _PRIORS: dict[str, tuple[str, Callable[[], Equivalences]]] = {
     "minigrid": (
         "turns undo each other, two left turns are two right turns, pickup and drop idempotent, "
         "done is nothing", minigrid),
+    "minigrid-usual": (
+        "turns as above; corners and about-turns usually hold; pickup, drop and toggle usually do "
+        "nothing", minigrid_usual),
     "catcher": ("left and right commute", catcher),
     "freeway": ("going back twice is going back once; waiting and going back commute", freeway),
     "boxing": ("diagonals and FIRE moves are two moves in a row (12 relations)", boxing),

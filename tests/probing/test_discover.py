@@ -180,8 +180,9 @@ def test_a_larger_budget_completes_longer_words():
 
 def test_words_that_follow_from_known_relations_cost_no_steps():
     two, three = (discover_few(CardinalGrid(), max_length=n).env_steps for n in (2, 3))
-    new = 4 * 3  # squares at distance three: one step for each, in the first 16 states
-    assert three - two == 16 * new
+    # Words one longer than the maximum are tried as well: squares at distance four, with one step
+    # for each in the first 16 states.
+    assert three - two == 16 * (4 * 4)
 
 
 def test_relations_found_within_a_small_budget_are_true():
@@ -222,6 +223,63 @@ def test_a_state_function_replaces_observations():
     assert "compared observations" in discover_few(CardinalGrid(), max_length=1).notes
 
 
+class Reversible(Ring):
+    """A ring with an action that reverses the direction, which the observations do not show."""
+
+    def __init__(self):
+        super().__init__(50, move=1, turn=0)
+
+    def reset(self, *, seed=None, options=None):
+        self.direction = 1
+        return super().reset(seed=seed, options=options)
+
+    def step(self, action):
+        self.direction *= -1 if action else 1
+        self.at = (self.at + (0 if action else self.direction)) % self.size
+        return self.at, 0.0, False, False, {}
+
+
+def whole_state(env):
+    return env.unwrapped.at, env.unwrapped.direction
+
+
+@pytest.mark.parametrize("usually", [0.0, 0.1])
+def test_a_relation_that_fails_after_one_more_action_is_rejected(usually):
+    result = discover_few(Reversible(), usually=usually)
+    assert texts(result) == ["turn turn ~ Λ", "move turn move ~ turn"]
+    (note,) = [note for note in result.notes if "one more action" in note]
+    assert note.startswith("after 'turn' and after nothing the observations are equal")
+    assert "do not show the whole state; pass state=" in note
+    assert easee.verify(Reversible(), result.equivalences, state=whole_state, states=40).holds
+
+
+def test_the_whole_state_hides_nothing():
+    result = discover_few(Reversible(), state=whole_state)
+    assert texts(result) == ["turn turn ~ Λ", "move turn move ~ turn"]
+    assert not any("whole state" in note for note in result.notes)
+
+
+# --- relations that may be missing ---------------------------------------------------------------
+
+
+def longer_notes(result):
+    return [note for note in result.notes if "longer relations" in note]
+
+
+def test_longer_relations_are_mentioned():
+    (note,) = longer_notes(discover_few(Ring(50, go=1, back=-1), max_length=1))
+    assert note == ("longer relations seem to exist, such as go back ~ Λ: raise max_length above 1")
+    (note,) = longer_notes(discover_few(RotationGrid(), max_length=3))
+    assert "raise max_length above 3" in note
+
+
+@pytest.mark.parametrize(
+    ("env", "max_length"), [(CardinalGrid(), 2), (CardinalGrid(), 3), (RotationGrid(), 4)]
+)
+def test_longer_relations_are_not_mentioned_without_need(env, max_length):
+    assert longer_notes(discover_few(env, max_length=max_length)) == []
+
+
 # --- environments that cannot be explored --------------------------------------------------------
 
 
@@ -231,6 +289,21 @@ def test_observations_that_count_steps_are_rejected():
         discover_few(env)
     result = discover_few(env, max_length=2, state=lambda env: tuple(env.unwrapped.state.tolist()))
     assert "right left ~ Λ" in texts(result)
+
+
+def test_episodes_of_one_step_are_rejected():
+    env = TimeLimit(CardinalGrid(), 1)
+    with pytest.raises(easee.ArgumentError, match=r"too short.*longer time limit"):
+        discover_few(env)
+    with pytest.raises(easee.ArgumentError, match=r"too short.*longer time limit"):
+        easee.verify(env, priors.get("cardinal-grid"), states=20)
+
+
+def test_words_longer_than_episodes_are_mentioned():
+    result = discover_few(TimeLimit(CardinalGrid(), 3), max_length=3)
+    assert "right left ~ Λ" in texts(result)
+    (note,) = [note for note in result.notes if "time limit" in note]
+    assert "words of length 3 could not be compared" in note
 
 
 def test_a_random_environment_is_rejected():

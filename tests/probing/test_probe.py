@@ -273,7 +273,9 @@ def test_states_must_be_hashable(read):
 # --- kinds of environments -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("error", [TypeError, RuntimeError, copy.Error, pickle.PicklingError])
+@pytest.mark.parametrize(
+    "error", [TypeError, RuntimeError, KeyError, OSError, copy.Error, pickle.PicklingError]
+)
 def test_environments_that_cannot_be_copied_are_replayed(error):
     env = Uncopyable()
     env.error = error
@@ -285,6 +287,85 @@ def test_an_environment_that_cannot_be_restored_is_rejected():
         make_probe(Restless())
     assert "this environment cannot be copied" in str(caught.value)
     assert "had different outcomes" in str(caught.value)
+
+
+class Failing(CardinalGrid):
+    """An environment that raises an exception in the square to the right of some column."""
+
+    def __init__(self, column):
+        super().__init__()
+        self.column = column
+
+    def step(self, action):
+        result = super().step(action)
+        if action == 0 and result[0][0] > self.column:
+            raise KeyError("no such square")
+        return result
+
+
+@pytest.mark.parametrize("column", [-1, CardinalGrid().reset(seed=0)[0][0] + 3])
+def test_an_error_in_step_names_the_action(column):
+    with pytest.raises(ProbeError, match=r"KeyError in step.*'right'.*no such square") as caught:
+        easee.discover(Failing(column), states=20, rollout=1000)
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+class FailingCopies(CardinalGrid):
+    """An environment whose copies raise exceptions in `step`."""
+
+    copied = False
+
+    def __deepcopy__(self, memo):
+        twin = copy.copy(self)
+        twin.copied = True
+        return twin
+
+    def step(self, action):
+        if self.copied:
+            raise OSError("the connection is closed")
+        return super().step(action)
+
+
+def test_environments_whose_copies_fail_are_replayed():
+    assert isinstance(make_probe(FailingCopies()), ReplayingProbe)
+
+
+class InPlace(gym.Env):
+    """A ring of squares that returns the same array at each step, and cannot be copied."""
+
+    action_space = gym.spaces.Discrete(2)
+    observation_space = gym.spaces.Box(0, 10**6, (2,), np.int64)
+    action_names = ("go", "back")
+
+    def __init__(self, counts=False):
+        self.counts = counts
+        self.observation = np.zeros(2, np.int64)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.observation[:] = 0
+        return self.observation, {}
+
+    def __deepcopy__(self, memo):
+        raise TypeError("this environment cannot be copied")
+
+    def step(self, action):
+        self.observation[0] = (self.observation[0] + (1, -1)[action]) % 12
+        self.observation[1] += self.counts
+        return self.observation, 0.0, False, False, {}
+
+
+def test_counters_are_found_in_observations_that_change_in_place():
+    with pytest.raises(easee.ArgumentError, match=r"count steps: \[1\]"):
+        easee.discover(InPlace(counts=True), states=20, rollout=1000)
+
+
+def test_counterexamples_of_observations_that_change_in_place_differ():
+    omega = easee.Equivalences(InPlace.action_names, ["go ~ back"])
+    (check,) = easee.verify(InPlace(), omega, states=20, rollout=1000).relations
+    for example in check.counterexamples:
+        squares = [int(o[0]) for o in (example.start, example.left, example.right)]
+        assert squares[1:] == [(squares[0] + 1) % 12, (squares[0] - 1) % 12]
 
 
 class FromOne(CardinalGrid):

@@ -3,13 +3,16 @@
 Words are tried in shortlex order. A word that the relations found so far rewrite is skipped. Any
 other word is executed in a few states first. Only if its outcomes there equal those of an earlier
 word, both are executed in all states, and if they agree (in all but a share of `tolerance`), they
-are a relation. Otherwise the word is new, and longer words are built from it.
+are a relation. Otherwise the word is new, and longer words are built from it. If what is compared
+hides a part of the state, words may agree that do not agree after one more action. Such words are
+no relation.
 
 The tolerance is for actions that usually work and sometimes fail, like a step that a wall stops. It
 is not for actions that usually do nothing and sometimes work: where one word has a rare effect,
 such as picking up a key, the other must have it too, in all but the same share of those states.
 """
 
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,6 +34,7 @@ from easee.words.presentation import Presentation, equivalent, rules_of
 
 RARE_LENGTH = 2  # of words with rare effects, if relations that usually hold are wanted as well
 FIRST_STATES = 16  # states in which a word is executed before it is compared in all of them
+LONGER_WORDS = 200  # words one longer than the maximum that are tried, to see if it is too small
 
 
 @dataclass(frozen=True)
@@ -130,10 +134,17 @@ def discover(
         checks += found
         pairs += [(check.left, check.right, check.prior_rate) for check in found]
         notes += _usual_notes(found, usually)
+    notes += _hidden_notes(search, names) + _truncation_notes(search)
     if length < max_length:
         notes.append(
             f"the budget of {budget:,} steps was spent: all words up to length {length} were "
             f"tried, and some of length {length + 1}"
+        )
+    elif longer := search.longer_relation():
+        left, right = (" ".join(_names(word, names)) or "Λ" for word in longer)
+        notes.append(
+            f"longer relations seem to exist, such as {left} ~ {right}: raise max_length above "
+            f"{max_length}"
         )
     omega = Equivalences(names, pairs)
     return Discovery(omega, tuple(checks), setup.probe.steps, length, tuple(notes))
@@ -160,6 +171,29 @@ def _usual_notes(checks: list[RelationCheck], usually: float) -> list[str]:
     return notes
 
 
+def _hidden_notes(search: "_WordSearch", names: tuple[str, ...]) -> list[str]:
+    if not search.hidden:
+        return []
+    left, right = (" ".join(_names(word, names)) for word in search.hidden[0])
+    compares = search.probe.compares
+    return [
+        f"after {left!r} and after {repr(right) if right else 'nothing'} the {compares} are equal, "
+        f"but not after one more action: the {compares} do not show the whole state; pass state=, "
+        "a function that returns the whole state"
+    ]
+
+
+def _truncation_notes(search: "_WordSearch") -> list[str]:
+    rows = zip(search.ends, search.rows, strict=True)
+    truncated = [len(word) for word, row in rows if (row < 0).all()]
+    if not truncated:
+        return []
+    return [
+        f"words of length {min(truncated)} could not be compared, because episodes were truncated "
+        "before their end: give the environment a longer time limit"
+    ]
+
+
 @dataclass
 class _WordSearch:
     """A search for relations among the words, in shortlex order."""
@@ -174,18 +208,18 @@ class _WordSearch:
     ends: dict[Word, list[Snapshot]] = field(default_factory=dict)
     rows: list[np.ndarray] = field(default_factory=list)
     codes: dict[Hashable, int] = field(default_factory=dict)  # the numbers of the keys
+    # Pairs of words whose outcomes are equal, but not after one more action.
+    hidden: list[tuple[Word, Word]] = field(default_factory=list)
+    layer: list[Word] = field(default_factory=lambda: [()])  # new words of the last length
     tried: int = 0
 
     def run(self, max_length: int, progress: Progress | None) -> int:
         """Try all words up to a length; return the length that was completed."""
         self._add((), self.sample.states[:FIRST_STATES])
-        layer: list[Word] = [()]
         for length in range(1, max_length + 1):
             next_layer = []
             try:
-                for word in [(*w, a) for w in layer for a in range(self.probe.n_actions)]:
-                    if length > (self.rare_length or length) and self.sample.rare & set(word):
-                        continue
+                for word in self._extended(length):
                     if self._is_new(word):
                         next_layer.append(word)
                     self.tried += 1
@@ -193,8 +227,28 @@ class _WordSearch:
                         progress(self.tried, len(self.ends))
             except BudgetSpent:
                 return length - 1
-            layer = next_layer
+            self.layer = next_layer
         return max_length
+
+    def longer_relation(self) -> tuple[Word, Word] | None:
+        """Return a relation of words one longer than the last layer, or None if none was found."""
+        words = self._extended(len(self.layer[0]) + 1) if self.layer else []
+        known = len(self.relations)
+        try:
+            for word in words[:: math.ceil(len(words) / LONGER_WORDS) or 1]:
+                self._is_new(word)
+                if len(self.relations) > known:
+                    return self.relations.popitem()[0]
+        except BudgetSpent:
+            pass
+        return None
+
+    def _extended(self, length: int) -> list[Word]:
+        """Return the words of a length that extend those of the last layer."""
+        words = [(*word, a) for word in self.layer for a in range(self.probe.n_actions)]
+        if length <= (self.rare_length or length):
+            return words
+        return [word for word in words if not self.sample.rare & set(word)]
 
     def _is_new(self, word: Word) -> bool:
         """Try a word; return whether it is equivalent to no earlier one."""
@@ -205,7 +259,9 @@ class _WordSearch:
             if equivalent(self._presentation(), word, earlier) is True:
                 return False
             trials, violations = self._compare(word, earlier)
-            if trials:
+            if trials and self._differ_later(ends, self.ends[earlier]):
+                self.hidden.append((word, earlier))
+            elif trials:
                 self.relations[word, earlier] = trials, violations
                 return False
         self._add(word, ends)
@@ -245,6 +301,19 @@ class _WordSearch:
         if any(violations > self.tolerance * trials for trials, violations in counts):
             return 0, 0
         return counts[0][0] + counts[1][0], counts[0][1] + counts[1][1]
+
+    def _differ_later(self, ends: list[Snapshot], others: list[Snapshot]) -> bool:
+        """Return whether equal outcomes in the first states differ after one more action."""
+        pairs = [(s, t) for s, t in zip(ends, others, strict=True) if s.key == t.key]
+        differing = sum(self._differ_after_an_action(s, t) for s, t in pairs)
+        return differing > self.tolerance * len(pairs)
+
+    def _differ_after_an_action(self, one: Snapshot, two: Snapshot) -> bool:
+        for action in range(self.probe.n_actions):
+            s, t = (self.probe.after(state, (action,)) for state in (one, two))
+            if s.key != t.key and not (s.truncated or t.truncated):
+                return True
+        return False
 
     def _has_rare_effect(self, walk: list[Snapshot], word: Word) -> bool:
         return any(

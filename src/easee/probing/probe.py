@@ -6,7 +6,6 @@ deep copies, and replaying the same actions after a reset with the same seed.
 
 import copy
 import math
-import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,13 +14,12 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from easee.envs.action_names import names_or_numbers
 from easee.envs.atari import forget_last_action
 from easee.envs.copying import Env, copied, reseed, without_checks, wrapper_state, wrappers
 from easee.errors import ArgumentTypeError, EaseeError, ProbeError
 from easee.probing.state_keys import StateOf, check_state, label_of, state_key
 
-# Errors of environments that cannot be copied; the next method is tried after one of them.
-COPY_ERRORS = TypeError, AttributeError, ValueError, RuntimeError, copy.Error, pickle.PickleError
 RENDER_MODES = ("rgb_array", "ansi")
 Word = tuple[int, ...]
 Progress = Callable[[int, int], None]
@@ -29,6 +27,10 @@ Progress = Callable[[int, int], None]
 
 class BudgetSpent(Exception):
     """The next step would exceed the budget."""
+
+
+class StepError(ProbeError):
+    """An environment raised an exception in `step`."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,13 @@ class Probe(ABC):
         if self.steps >= self.budget:
             raise BudgetSpent
         self.steps += 1
-        return env.step(action)
+        try:
+            return env.step(action)
+        except Exception as error:
+            raise StepError(
+                f"the environment raised {type(error).__name__} in step with action "
+                f"{names_or_numbers(self.env)[action]!r}: {error}"
+            ) from error
 
     @abstractmethod
     def _initial_token(self, seed: int) -> Any:
@@ -122,6 +130,9 @@ class Probe(ABC):
         self, env: Env, observation: Any, terminated: bool = False, truncated: bool = False
     ) -> Snapshot:
         key = state_key(env, observation, self.state), terminated
+        # Some environments return the same array at each step and change it in place.
+        is_array = isinstance(observation, np.ndarray)
+        observation = np.copy(observation) if is_array else copy.deepcopy(observation)
         return Snapshot(None, key, observation, terminated, truncated)
 
 
@@ -222,7 +233,7 @@ def make_probe(
 
     Raises:
         ArgumentTypeError: the actions are not discrete.
-        ProbeError: none of the methods works.
+        ProbeError: none of the methods works, or the environment raises an exception in `step`.
         BudgetSpent: the budget, in steps, is too small for the tests.
     """
     check_env(env)
@@ -238,13 +249,19 @@ def make_probe(
         probe.steps, probe.budget = steps, budget
         try:
             _check_restores(probe, seed)
-        except EaseeError:
+        except StepError as error:
+            # A copy may fail where the environment itself does not; replaying is the last method.
+            if kind is kinds[-1]:
+                raise
+            reason: Exception = error
+        except (EaseeError, BudgetSpent):
             raise
-        except COPY_ERRORS as error:
-            reasons.append(f"{kind.method}: {error}")
-            steps = probe.steps
+        except Exception as error:
+            reason = error
         else:
             return probe
+        reasons.append(f"{kind.method}: {type(reason).__name__}: {reason}")
+        steps = probe.steps
     raise ProbeError("this environment cannot be saved and restored. Tried " + "; ".join(reasons))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from easee._utils.checks import checked_count, checked_share
 from easee.envs.action_names import names_or_numbers
 from easee.envs.copying import Env
+from easee.errors import ArgumentError
 from easee.probing.probe import Probe, make_probe
 from easee.probing.significance import is_random
 from easee.probing.state_keys import StateOf
@@ -69,8 +70,19 @@ def set_up(
         rollout = max(int(min(budget / 2, max(100 * states, min_rollout))), 1)
     rollout = checked_count(rollout, "rollout")
     probe = make_probe(env, state, seed=seed, budget=budget)
+    _check_episodes(probe)
     rng = np.random.default_rng([seed, stream])
     if compares_lengths:
         check_counters(probe, rng)
     sample = sample_states(probe, states, seed=seed, rollout=rollout, eventful=eventful)
     return Setup(probe, sample, rng, is_random(probe, sample.states, rng))
+
+
+def _check_episodes(probe: Probe) -> None:
+    """Raise an ArgumentError if the first step always truncates the episode."""
+    starts = map(probe.reset, range(3))
+    if all(probe.after(s, (a,)).truncated for s in starts for a in range(probe.n_actions)):
+        raise ArgumentError(
+            "every episode was truncated at its first step: episodes are too short to compare "
+            "words. Give the environment a longer time limit"
+        )

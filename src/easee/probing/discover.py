@@ -26,7 +26,7 @@ from easee.errors import ArgumentError, ProbeError
 from easee.priors.equivalences import Equivalences, check_action_names
 from easee.probing.evidence import RelationCheck
 from easee.probing.probe import BudgetSpent, Probe, Progress, Snapshot, Word, check_env
-from easee.probing.setup import Setup, set_up
+from easee.probing.setup import SEARCH_ROLLOUT, Setup, set_up
 from easee.probing.state_keys import StateOf
 from easee.probing.state_sampling import StateSample
 from easee.probing.usual_relations import UsualRelation, UsualSearch
@@ -88,7 +88,7 @@ def discover(
         eventful: share of states near rare effects, if there are any; the others are sampled from
             random rollouts.
         rollout: number of random steps to sample states from; by default 100 per state and at least
-            20,000, but at most half the budget.
+            20,000, or 100,000 with `usually`, but at most half the budget.
         progress: function called with the number of words tried and the number of new words.
 
     >>> from easee.envs import CardinalGrid
@@ -108,8 +108,9 @@ def discover(
     check_env(env)
     names = check_action_names(names_or_numbers(env))
     try:
+        least = SEARCH_ROLLOUT if usually else 20_000
         setup = set_up(
-            env, states, state, seed, eventful, rollout, stream=2, min_rollout=20_000, budget=budget
+            env, states, state, seed, eventful, rollout, stream=2, min_rollout=least, budget=budget
         )
     except BudgetSpent:
         note = (

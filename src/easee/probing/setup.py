@@ -15,6 +15,10 @@ from easee.probing.state_keys import StateOf
 from easee.probing.state_sampling import StateSample, sample_states
 from easee.probing.step_counters import check_counters
 
+# Random steps to find the effects of actions that usually do nothing, some of which work in one
+# state out of thousands.
+SEARCH_ROLLOUT = 100_000
+
 
 @dataclass(frozen=True)
 class Setup:

@@ -46,6 +46,7 @@ class StateSample:
     new: float  # share of the rollout steps from resets that led to a new key
     steps: int  # number of rollout steps
     first_effects: list[list[int]]  # per episode, the actions in the order of their first effects
+    uses: list[tuple[int, int]]  # per action, its uses and its effects in rollouts from resets
 
     def precedes(self, a: int, b: int) -> bool:
         """Return whether the first effect of action a usually comes before that of action b."""
@@ -74,7 +75,11 @@ def sample_states(
         states.append(probe.after(ordinary[i].snapshot, ordinary[i].since))
     steps = len(ordinary) + len(searched)
     first_effects = [list(dict.fromkeys(t.action for t in e if t.changed)) for e in episodes]
-    return StateSample(states, n_eventful, frozenset(effects), near, new, steps, first_effects)
+    uses = [(0, 0)] * probe.n_actions
+    for t in ordinary:
+        uses[t.action] = uses[t.action][0] + 1, uses[t.action][1] + t.changed
+    rare = frozenset(effects)
+    return StateSample(states, n_eventful, rare, near, new, steps, first_effects, uses)
 
 
 class _Rollouts:

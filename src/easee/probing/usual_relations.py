@@ -136,12 +136,12 @@ class UsualSearch:
 
         Without any, it was rejected as an exact relation for another reason.
         """
-        counts = [
-            self._count(one, two, states)
-            for states in (self.words[()].ends, self.sample.near[: len(self.words[()].ends)])
-        ]
-        if counts[0][1] + counts[1][1] and self._is_consistent((one, two)):
-            self.relations.append(UsualRelation((one, two), *counts))
+        met = self._count(one, two, self.words[()].ends)
+        near = self._count(one, two, self.sample.near[: len(self.words[()].ends)])
+        if len(one) == 1 and not two:  # every use of the action in a rollout is a trial
+            met = self.sample.uses[one[0]]
+        if met[1] + near[1] and self._is_consistent((one, two)):
+            self.relations.append(UsualRelation((one, two), met, near))
             return True
         return False
 

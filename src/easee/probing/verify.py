@@ -14,7 +14,7 @@ from easee.errors import ArgumentError, ArgumentTypeError
 from easee.priors.equivalences import Equivalences
 from easee.probing.evidence import Counterexample, RelationCheck
 from easee.probing.probe import Probe, Progress, Snapshot, Word, check_env
-from easee.probing.setup import Setup, set_up
+from easee.probing.setup import SEARCH_ROLLOUT, Setup, set_up
 from easee.probing.significance import holm, min_repeats, outcomes, permutation_test
 from easee.probing.state_keys import StateOf
 
@@ -83,7 +83,7 @@ def verify(
             something), if there are any; the others are sampled from random rollouts.
         repeats: number of executions of each side in each state of a random environment.
         rollout: number of random steps to sample states from; by default 100 per state and at least
-            10,000.
+            10,000, or 100,000 if the prior says that an action does nothing.
         rename: the environment's names of the prior's actions, where they differ.
         progress: function called with the number of relations checked and their total number.
 
@@ -99,7 +99,11 @@ def verify(
     check_env(env)
     words = _words(omega, names_or_numbers(env), dict(rename or {}))
     unequal = any(len(u) != len(v) for u, v in words)
-    setup = set_up(env, states, state, seed, eventful, rollout, compares_lengths=unequal)
+    idle = any(sorted((len(u), len(v))) == [0, 1] for u, v in words)
+    least = SEARCH_ROLLOUT if idle else 10_000
+    setup = set_up(
+        env, states, state, seed, eventful, rollout, min_rollout=least, compares_lengths=unequal
+    )
     notes = setup.notes
     if setup.random:
         name = f"repeats in {states} states of a random environment"
@@ -174,8 +178,11 @@ def _compare(setup: Setup, pair: tuple[Names, Names], u: Word, v: Word) -> Relat
             met[1] += i >= setup.sample.eventful
             if len(counterexamples) < MAX_COUNTEREXAMPLES:
                 counterexamples.append(_counterexample(setup.probe, start, left, right))
+    states_met = met[0], met[1]
+    if sorted((len(u), len(v))) == [0, 1]:  # every use of the action in a rollout is a trial
+        states_met = setup.sample.uses[max(u, v)[0]]
     examples = tuple(counterexamples)
-    return RelationCheck(*pair, trials, violations, truncated, examples, (met[0], met[1]))
+    return RelationCheck(*pair, trials, violations, truncated, examples, states_met)
 
 
 def _compare_random(

@@ -248,6 +248,15 @@ def test_a_state_function_sees_more_than_observations():
     assert read.compares != "observations" and f"compared {read.compares}" in read.notes
 
 
+@pytest.mark.parametrize("state", [None, "observation", minigrid_state])
+def test_the_whole_state_of_a_minigrid_is_compared_by_default(state):
+    env = gym.make("MiniGrid-DoorKey-6x6-v0")
+    omega = Equivalences(["left", "right"], ["left right ~"])
+    compares = verify(env, omega, states=3, rollout=100, state=state).compares
+    assert compares == ("observations" if state == "observation" else "MiniGrid's whole states")
+    assert verify(CardinalGrid(), UNDO, states=3, rollout=100).compares == "observations"
+
+
 def test_notes_describe_the_states():
     result = verify(gym.make("easee/DoorKey-v0"), priors.doorkey(), states=20, eventful=0.25)
     notes = "; ".join(result.notes)

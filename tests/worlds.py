@@ -6,6 +6,7 @@ import gymnasium as gym
 class Ring(gym.Env):
     """A ring of squares; a walk that starts anywhere is on each of them equally often."""
 
+    action_names: tuple[str, ...] = ("left", "right")
     observation_space = gym.spaces.MultiDiscrete([100, 2])
 
     def __init__(self, size):

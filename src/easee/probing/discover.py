@@ -206,7 +206,7 @@ class _WordSearch:
             if equivalent(self._presentation(), word, earlier) is True:
                 return False
             trials, violations = self._compare(word, earlier)
-            if trials:
+            if trials > violations:
                 self.relations[word, earlier] = trials, violations
                 return False
         self._add(word, ends)

@@ -109,12 +109,13 @@ def test_the_prior_with_measured_rates(seed):
     # `left ~` fails everywhere, and is left out.
     assert measured.pairs == (omega.pairs[0], omega.pairs[1], omega.pairs[3])
     assert measured.rates[1:].tolist() == [0, 0]
-    trials, violations = result.relations[0].met
+    trials, violations = result.relations[0].met or (0, 0)
     least, most = binom.ppf([0.0005, 0.9995], trials, 2 / 20)
     assert least <= violations <= most and trials > 300
     assert measured.rates[0] == pytest.approx(violations / trials, rel=1e-3)
-    # States near rare effects do not count, so the rate is not that of all states.
+    # Only states as rollouts meet them count, not those near rare effects.
     assert result.relations[0].trials == 400 > trials
+    assert result.relations[2].violations == 400 and result.relations[2].met == (trials, trials)
 
 
 @pytest.mark.parametrize(

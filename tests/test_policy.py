@@ -1,5 +1,6 @@
 import copy
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -219,6 +220,83 @@ def test_a_policy_does_not_freeze_the_arrays_it_is_given():
     probabilities = policy.probabilities.copy()
     ExplorationPolicy(policy.graph, probabilities, policy.visits, 0.0, 0.0, 0.0)
     assert probabilities.flags.writeable
+
+
+# --- floors --------------------------------------------------------------------------------------
+
+USUAL = easee.commute("go", "turn") | easee.noop("pickup", rate=0.05)
+
+
+def test_compile_gives_floors_to_actions_that_usually_do_nothing(policy):
+    usual = easee.compile(USUAL, 4)
+    assert usual.floors.tolist() == [0, 0, 0.15] and not usual.floors.flags.writeable
+    assert not usual.probabilities[:, 2].any()  # the optimal policy never takes it
+    assert policy.floors.tolist() == [0, 0, 0]
+    assert easee.balance(usual.graph).floors.tolist() == [0, 0, 0]
+
+
+def test_rates_do_not_change_the_certificate():
+    usual = easee.compile(USUAL, 4)
+    exact = easee.compile(easee.commute("go", "turn") | easee.noop("pickup"), 4)
+    np.testing.assert_array_equal(usual.probabilities, exact.probabilities)
+    assert (usual.entropy, usual.bound, usual.gap) == (exact.entropy, exact.bound, exact.gap)
+
+
+def test_floors_are_saved(tmp_path):
+    easee.compile(USUAL, 3).save(tmp_path / "policy.npz")
+    assert ExplorationPolicy.load(tmp_path / "policy.npz").floors.tolist() == [0, 0, 0.15]
+
+
+def test_files_of_version_1_have_no_floors(tmp_path):
+    path = tmp_path / "policy.npz"
+    np.savez(
+        path,
+        format="easee-policy",
+        version=1,
+        actions=["a", "b"],
+        depth=1,
+        depths=[0, 1, 1],
+        successors=[[1, 2], [-1, -1], [-1, -1]],
+        exact=True,
+        stable=True,
+        probabilities=[[0.5, 0.5], [0.0, 0.0], [0.0, 0.0]],
+        visits=[1.0, 0.5, 0.5],
+        certificate=[np.log(2), np.log(2), 0.0],
+    )
+    policy = ExplorationPolicy.load(path)
+    assert policy.floors.tolist() == [0, 0]
+    policy.save(path)
+    with np.load(path) as archive:
+        assert archive["version"] == 2 and archive["floors"].tolist() == [0, 0]
+    rewrite(path, floors=None)
+    with pytest.raises(PolicyFileError, match="lacks .'floors'"):
+        ExplorationPolicy.load(path)
+
+
+@pytest.mark.parametrize(
+    "floors",
+    [[0.1, -0.1, 0], [0.5, 0.5, 0.1], [np.nan, 0, 0], [np.inf, 0, 0], [0.1, 0.1]],
+)
+def test_files_with_invalid_floors_are_rejected(saved, floors):
+    rewrite(saved, floors=np.array(floors))
+    with pytest.raises(PolicyFileError, match="is inconsistent.*floors"):
+        ExplorationPolicy.load(saved)
+
+
+@pytest.mark.parametrize(
+    ("floors", "message"),
+    [
+        ([0.5, 0.4, 0.2], "sum to at most 1"),
+        ([0.1, 0.1], "floors"),
+        ([-0.1, 0, 0], "floors"),
+        ([np.nan, 0, 0], "floors"),
+        (["a", "b", "c"], "floors"),
+    ],
+)
+def test_invalid_floors_are_rejected(policy, floors, message):
+    with pytest.raises(easee.ArgumentError, match=message):
+        replace(policy, floors=floors)
+    assert replace(policy, floors=[0.5, 0.25, 0.25]).floors.tolist() == [0.5, 0.25, 0.25]
 
 
 @pytest.mark.parametrize("name", priors.names())

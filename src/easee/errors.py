@@ -44,7 +44,13 @@ class ArgumentTypeError(ArgumentError, TypeError):
 
 
 class GraphTooLargeError(EaseeError, MemoryError):
-    """The local-dynamics graph does not fit in memory."""
+    """The local-dynamics graph does not fit in memory.
+
+    Attributes:
+        fits: the largest depth that fits; 0 if it is unknown or there is none.
+    """
+
+    fits: int = 0
 
     @classmethod
     def at_depth(cls, depth: int, totals: Sequence[int], max_nodes: int) -> GraphTooLargeError:
@@ -54,10 +60,12 @@ class GraphTooLargeError(EaseeError, MemoryError):
         """
         fits = bisect_right(totals, max_nodes) - 1
         way_out = f"depth {fits} fits ({totals[fits]:,} nodes)" if fits > 0 else "no depth fits"
-        return cls(
+        error = cls(
             f"depth {depth} does not fit: expected at most {max_nodes:,} nodes, found "
             f"{totals[fits + 1]:,} up to layer {fits + 1}; {way_out}"
         )
+        error.fits = fits
+        return error
 
 
 class PopulationTooLargeError(EaseeError, MemoryError):

@@ -2,12 +2,17 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import easee
-from easee.cli import app
+from easee import Equivalences
+from easee.cli import app, probing
+from easee.cli import compile as compiling
+from tests.worlds import ButtonRing
 
 runner = CliRunner()
 
@@ -151,6 +156,68 @@ def test_discover_obeys_budget_tolerance_and_options():
     assert "may fail in 30%" in result.output and "budget of 4,000 steps" in result.output
 
 
+def test_verify_saves_the_prior_with_measured_rates(tmp_path):
+    prior, path = tmp_path / "prior.txt", tmp_path / "measured.txt"
+    prior.write_text("actions: right left up down\nright left ~\nright up ~ up right\n")
+    options = ("--option", "size=4", "--states", 100, "-o", path)
+    result = invoke("verify", prior, "--env", "easee/CardinalGrid-v0", *options)
+    assert result.exit_code == 0 and f"saved to {path}" in result.output
+    measured = Equivalences.load(path)
+    assert measured.pairs == (
+        (("right", "left"), ()),
+        (("right", "up"), ("up", "right")),
+    )
+    assert 0.1 < measured.rates[0] < 0.4 and measured.rates[1] == 0
+
+
+def test_discover_saves_a_policy_with_a_depth(tmp_path):
+    path = tmp_path / "policy.npz"
+    arguments = ("discover", "--env", "easee/CardinalGrid-v0", "--max-length", 2, "--states", 20)
+    result = invoke(*arguments, "--depth", 5, "-o", path)
+    assert result.exit_code == 0 and f"saved to {path}" in result.output
+    assert "61 (exact)" in result.output and "floors" not in result.output
+    policy = easee.ExplorationPolicy.load(path)
+    assert policy.graph.depth == 5 and policy.graph.actions == ("right", "left", "up", "down")
+    text = tmp_path / "prior.txt"
+    assert "61 (exact)" in invoke(*arguments, "--depth", 5, "-o", text).output
+    assert Equivalences.load(text).equivalent("right left", "") is True
+
+
+def test_discover_finds_relations_that_usually_hold(tmp_path, monkeypatch):
+    monkeypatch.setattr(probing, "make_env", lambda *_: ButtonRing(12))
+    path = tmp_path / "policy.npz"
+    arguments = ("discover", "--env", "button", "--max-length", 2, "--states", 200)
+    result = invoke(*arguments, "--usually", 0.15, "--depth", 3, "-o", path)
+    assert result.exit_code == 0 and "relations usually hold" in result.output
+    assert "press 0.15, release 0.05" in result.output
+    floors = easee.ExplorationPolicy.load(path).floors
+    np.testing.assert_allclose(floors, [0, 0, 0.15, 0.05, 0])
+    exact = invoke(*arguments, "--depth", 3)
+    assert exact.exit_code == 0 and "usually" not in exact.output and "floors" not in exact.output
+
+
+def test_discover_compiles_to_the_deepest_depth_that_fits(tmp_path, monkeypatch):
+    path = tmp_path / "policy.npz"
+    monkeypatch.setattr(compiling, "unroll", partial(easee.unroll, max_nodes=50))
+    arguments = ("discover", "--env", "easee/CardinalGrid-v0", "--max-length", 2, "--states", 20)
+    result = invoke(*arguments, "--depth", 9, "-o", path)
+    assert result.exit_code == 0
+    assert "depth 9 does not fit in memory: compiled to depth 4 instead" in result.output
+    assert easee.ExplorationPolicy.load(path).graph.depth == 4  # 41 nodes, 61 at depth 5
+    monkeypatch.setattr(compiling, "unroll", partial(easee.unroll, max_nodes=2))
+    result = invoke(*arguments, "--depth", 3)
+    assert result.exit_code == 1 and "depth 1 does not fit" in result.output
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("state", "label"), [("auto", "MiniGrid's whole states"), ("observation", "observations")]
+)
+def test_the_state_of_a_minigrid_can_be_chosen(state, label):
+    arguments = ("discover", "--env", "MiniGrid-Empty-5x5-v0", "--max-length", 1, "--states", 10)
+    assert f"compared {label}\n" in invoke(*arguments, "--state", state).output
+
+
 def test_verify_accepts_an_environment_of_a_package():
     result = invoke("verify", "catcher", "--env", "easee.envs:easee/Catcher-v0", "--states", 3)
     assert result.exit_code == 0 and "left right ~ right left" in result.output
@@ -169,6 +236,7 @@ def test_unwritable_outputs_are_reported_before_any_work(tmp_path):
     for arguments in (
         ("discover", "--env", "no/such-v0", "-o", tmp_path),
         ("discover", "--env", "no/such-v0", "-o", tmp_path / "file" / "prior.txt"),
+        ("verify", "catcher", "--env", "no/such-v0", "-o", tmp_path),
         ("verify", "catcher", "--env", "no/such-v0", "--pictures", tmp_path / "file"),
     ):
         result = invoke(*arguments)
@@ -224,6 +292,9 @@ FREEWAY = ("verify", "freeway", "--env", "ALE/Freeway-v5")
         (("verify", "catcher", "--env", "Pendulum-v1"), "Discrete"),
         (("discover", "--env", "easee/RotationGrid-v0", "--option", "size=big"), "big"),
         (("discover", "--env", "CartPole-v1", "--budget", 5000), "state="),
+        (("discover", "--env", "easee/Catcher-v0", "-o", "policy.npz"), "add --depth"),
+        (("discover", "--env", "easee/Catcher-v0", "--depth", 0), "depth of at least 1"),
+        (("discover", "--env", "easee/Catcher-v0", "--usually", 0.7), "usually below 0.5"),
     ],
 )
 def test_errors_are_one_line_without_a_traceback(arguments, message):

@@ -22,8 +22,8 @@ def test_auto_state_of_the_paper_s_games_is_the_player_s_position(name, label):
 def test_state_readers_are_chosen_by_environment_and_option():
     for name in ("MiniGrid-DoorKey-6x6-v0", "easee/DoorKey-v0"):
         assert state_reader("auto", make_env(name)) is minigrid_state
-    assert state_reader("auto", make_env("easee/RotationGrid-v0")) is None
-    assert state_reader("observation", make_env("MiniGrid-DoorKey-6x6-v0")) is None
+    assert state_reader("auto", make_env("easee/RotationGrid-v0")) == "observation"
+    assert state_reader("observation", make_env("MiniGrid-DoorKey-6x6-v0")) == "observation"
     memory = state_reader("ram:3,14", make_env("ALE/Freeway-v5"))
     assert label_of(memory) == "byte 3, 14 of the game's memory"
 

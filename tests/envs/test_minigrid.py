@@ -4,7 +4,7 @@ import gymnasium as gym
 import minigrid
 from minigrid.core.world_object import Key
 
-from easee.envs.minigrid import minigrid_state
+from easee.envs.minigrid import is_minigrid, minigrid_state
 
 gym.register_envs(minigrid)
 
@@ -26,3 +26,8 @@ def test_the_state_includes_what_the_view_may_hide():
     assert len(set(states)) == 5
     env.step(world.actions.done)  # changes only the step count
     assert minigrid_state(env) == states[-1]
+
+
+def test_minigrids_are_recognised_in_wrappers():
+    assert is_minigrid(gym.make("MiniGrid-Empty-5x5-v0"))
+    assert not is_minigrid(gym.make("CartPole-v1"))

@@ -19,5 +19,12 @@ def make(request):
 
 
 @pytest.fixture(scope="session")
+def usual():
+    """Return a policy in which the last two actions have floors, of 0.15 and 0.05."""
+    texts = ["go turn ~ turn go", "pickup ~ @ 0.05", "drop ~ @ 0.02", "pickup drop ~ @ 0.01"]
+    return easee.compile(easee.Equivalences(["go", "turn", "pickup", "drop"], texts), 4)
+
+
+@pytest.fixture(scope="session")
 def policy():
     return easee.compile(priors.get("rotation-grid-complete"), 6)

@@ -53,6 +53,41 @@ def test_floor_mixes_in_the_uniform_policy(policy):
     assert chisquare(counts, 60_000 * expected).pvalue > 0.001
 
 
+def test_actions_follow_the_floors(usual):
+    explorer = Explorer(usual, 40_000, seed=6)
+    counts = np.bincount(explorer.sample(), minlength=4)
+    assert chisquare(counts, [16_000, 16_000, 6000, 2000]).pvalue > 0.001
+
+
+def test_a_single_environment_follows_the_floors(usual):
+    explorer = Explorer(usual, 1, seed=6)
+    counts, at_root = np.zeros(4), 0
+    for _ in range(20_000):
+        action = explorer.sample_one()
+        if explorer.nodes[0] == 0:
+            counts[action] += 1
+            at_root += 1
+        explorer.step_one(action, False)
+    assert at_root > 4000
+    assert chisquare(counts, at_root * np.array([0.4, 0.4, 0.15, 0.05])).pvalue > 0.001
+
+
+def test_actions_with_floors_keep_the_node(usual):
+    explorer = Explorer(usual, 2, seed=0)
+    explorer.step([0, 1])
+    nodes = explorer.nodes.tolist()
+    explorer.step([2, 3])
+    assert explorer.nodes.tolist() == nodes and 0 not in nodes
+
+
+def test_masked_floors_are_renormalised(usual):
+    explorer = Explorer(usual, 40_000, seed=7)
+    counts = np.bincount(explorer.sample([True, False, True, True]), minlength=4)
+    assert counts[1] == 0
+    expected = 40_000 * np.array([0.4, 0.15, 0.05]) / 0.6
+    assert chisquare(counts[[0, 2, 3]], expected).pvalue > 0.001
+
+
 def test_masked_probabilities_are_renormalised(policy):
     explorer = Explorer(policy, 30_000, seed=3)
     counts = np.bincount(explorer.sample([True, True, False]), minlength=3)

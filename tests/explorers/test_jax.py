@@ -88,6 +88,14 @@ def test_cumulative_sums_are_rounded_up():
     assert (np.nextafter(rounded, np.float32(-1)) < exact).all()
 
 
+@pytest.mark.parametrize("floor", [None, 0.0, 0.3, (0.1, 0.0, 0.2, 0.0)])
+def test_tables_have_the_floors_of_the_policy(usual, floor):
+    table, tables = PolicyTable.from_policy(usual, floor), from_policy(usual, floor)
+    np.testing.assert_allclose(tables.cumulative, table.cumulative, rtol=0, atol=1e-7)
+    np.testing.assert_array_equal(tables.next_nodes, table.next_nodes)
+    assert (np.asarray(tables.cumulative)[0, 1] < 0.9) == (floor != 0.0)
+
+
 def test_visits_follow_the_policy():
     policy = easee.compile(priors.get("rotation-grid"), depth=4)
     tables = from_policy(policy)

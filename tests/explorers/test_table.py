@@ -29,6 +29,42 @@ def test_a_floor_is_mixed_in_where_the_walk_can_be(policy):
     assert (table.cumulative[:, -1] == 1).all()
 
 
+def test_rows_are_floors_plus_a_share_of_the_policy(usual):
+    table, ends = PolicyTable.from_policy(usual), usual.graph.ends
+    expected = [0, 0, 0.15, 0.05] + 0.8 * usual.probabilities[~ends]
+    np.testing.assert_allclose(table.probabilities[~ends], expected, rtol=0, atol=1e-15)
+    assert not table.probabilities[ends].any() and ends.any()
+    np.testing.assert_allclose(table.probabilities[~ends].sum(axis=1), 1)
+    np.testing.assert_allclose(table.cumulative[0], [0.4, 0.8, 0.95, 1.0])
+
+
+def test_a_floor_replaces_those_of_the_policy(usual):
+    inner = ~usual.graph.ends
+    row = usual.probabilities[inner]
+    for floor, expected in (
+        (0, row),
+        (0.2, 0.05 + 0.8 * row),
+        ([0.1, 0, 0.3, 0], [0.1, 0, 0.3, 0] + 0.6 * row),
+        (np.zeros(4), row),
+        ([0.25] * 4, np.full_like(row, 0.25)),
+    ):
+        table = PolicyTable.from_policy(usual, floor)
+        np.testing.assert_allclose(table.probabilities[inner], expected, rtol=0, atol=1e-15)
+        explorer = easee.Explorer(usual, floor=floor)
+        np.testing.assert_array_equal(explorer.table.probabilities, table.probabilities)
+
+
+def test_floors_change_the_fingerprint(usual):
+    tables = [PolicyTable.from_policy(usual, floor) for floor in (None, 0, [0, 0, 0.15, 0.06])]
+    assert len({table.fingerprint for table in tables}) == 3
+
+
+@pytest.mark.parametrize("floor", [[0.5, 0.5, 0.5], [0.1, 0.1], [-0.1, 0, 0], [float("nan"), 0, 0]])
+def test_invalid_arrays_of_floors_are_rejected(policy, floor):
+    with pytest.raises(easee.ArgumentError, match="floors"):
+        PolicyTable.from_policy(policy, floor)
+
+
 @pytest.mark.parametrize("floor", [-0.1, 1.1, float("nan"), "a"])
 def test_invalid_floors_are_rejected(policy, floor):
     with pytest.raises(easee.ArgumentError, match="floor"):

@@ -92,6 +92,8 @@ def test_a_set_of_actions_is_rejected():
         ("a b ~ b a", 1, "expected the list of actions first"),
         ("actions: a a", 1, "named twice"),
         ("actions:", 1, "at least one action"),
+        ("actions: a\na ~ @ 2", 2, "invalid rate ' 2'"),
+        ("actions: @a", 1, "invalid action name '@a'"),
     ],
 )
 def test_errors_quote_the_line_with_its_number(text, line, reason):
@@ -117,6 +119,7 @@ def test_unknown_actions_raise_unknown_action_error():
         (["a b"], "invalid action name"),
         (["~"], "invalid action name"),
         (["x#y"], "invalid action name"),
+        (["@go"], "invalid action name"),
         (["Λ"], "invalid action name"),
         ([""], "invalid action name"),
         (["a\0"], "invalid action name"),
@@ -137,7 +140,21 @@ def test_invalid_actions_are_rejected(actions, message):
         ("a ~", "a list of relations"),
         (None, "a list of relations"),
         (["a"], "malformed relation 'a'"),
-        ([("a", "a", "a")], "malformed relation"),
+        ([("a", "a", 0.1, 0.1)], "malformed relation"),
+        ([("a", "", "a")], "invalid rate 'a'"),
+        ([("a", "", 1)], "invalid rate 1"),
+        ([("a", "", -0.1)], "invalid rate -0.1"),
+        ([("a", "", float("nan"))], "invalid rate nan"),
+        ([("a", "", None)], "invalid rate None"),
+        ([("a", "", True)], "invalid rate True"),
+        (["a ~ @ 1.0"], "invalid rate ' 1.0'"),
+        (["a ~ @ nan"], "invalid rate ' nan'"),
+        (["a ~ @ often"], "invalid rate ' often'"),
+        (["a ~ @"], "invalid rate ''"),
+        (["a ~ @ 0.1 @ 0.2"], "invalid rate ' 0.1 @ 0.2'"),
+        (["a @ 0.1"], "malformed relation"),
+        (["a ~ @ 0.1", "~ a @ 0.2"], "two rates for one relation: 'Λ ~ a' fails in a share of 0.1"),
+        (["a ~", "a ~ @ 0.2"], "two rates for one relation"),
         ([3], "malformed relation 3"),
     ],
 )
@@ -198,6 +215,113 @@ def test_equivalent_answers_yes_no_and_unknown():
     # Completion does not terminate for this prior, so nothing proves that these differ.
     assert omega.equivalent("forward", "right") is None
     assert easee.priors.get("catcher").equivalent("left", "right") is False
+
+
+# --- relations that usually hold -----------------------------------------------------------------
+
+USUAL = Equivalences(
+    ["go", "wait", "pickup"], ["wait ~", "pickup ~ @ 0.05", "pickup pickup ~ pickup"]
+)
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        "pickup ~ @ 0.05",
+        "pickup ~@0.05",
+        "pickup~ @.05",
+        "pickup ~ Λ @ 5e-2",
+        ("pickup", "", 0.05),
+        [["pickup"], (), np.float64(0.05)],
+        ("pickup", (), "0.05"),
+    ],
+)
+def test_rates_have_several_spellings(pair):
+    omega = Equivalences(["go", "pickup"], [pair])
+    assert omega.pairs == ((("pickup",), ()),) and omega.rates.tolist() == [0.05]
+
+
+def test_an_at_sign_inside_a_name_is_no_rate():
+    assert Equivalences(["a@b"], ["a@b a@b ~ @ 0.1"]).pairs == ((("a@b", "a@b"), ()),)
+
+
+def test_rates_belong_to_the_relations():
+    assert USUAL.rates.tolist() == [0, 0.05, 0]
+    assert USUAL.exact == Equivalences(USUAL.actions, ["wait ~", "pickup pickup ~ pickup"])
+    assert USUAL.exact.exact is USUAL.exact and not USUAL.exact.rates.any()
+    with pytest.raises(ValueError, match="read-only"):
+        USUAL.rates[0] = 1
+
+
+def test_priors_with_different_rates_differ():
+    other = Equivalences(USUAL.actions, ["wait ~", ("pickup", "", 0.1), "pickup pickup ~ pickup"])
+    assert USUAL != other and USUAL != Equivalences(USUAL.actions, USUAL.pairs)
+    assert USUAL == Equivalences.parse(str(USUAL)) and hash(USUAL) != hash(other)
+
+
+def test_the_text_of_a_usual_relation_ends_in_its_rate():
+    assert str(USUAL).splitlines()[1:] == [
+        "wait ~ Λ",
+        "pickup ~ Λ @ 0.05",
+        "pickup pickup ~ pickup",
+    ]
+    assert str(Equivalences(["a"], ["a ~ @ 0"])) == "actions: a\na ~ Λ"
+
+
+@given(st.data())
+def test_saved_rates_are_loaded_exactly(tmp_path_factory, data):
+    omega = data.draw(presentations())
+    rates = data.draw(st.tuples(*[st.floats(0, 1, exclude_max=True)] * len(omega)))
+    usual = Equivalences(
+        omega.actions, [(*pair, rate) for pair, rate in zip(omega, rates, strict=True)]
+    )
+    path = tmp_path_factory.mktemp("prior") / "prior.txt"
+    usual.save(path)
+    assert Equivalences.load(path) == usual
+    assert usual.rates.tolist() == list(rates)
+
+
+def test_sets_are_joined_with_their_rates():
+    joined = easee.commute("go", "wait") | USUAL
+    assert joined.rates.tolist() == [0, 0, 0.05, 0]
+    assert Equivalences(USUAL.actions, [USUAL]) == Equivalences(USUAL.actions, USUAL) == USUAL
+    assert USUAL | USUAL == USUAL
+    with pytest.raises(PriorError, match="two rates for one relation: 'pickup ~ Λ'"):
+        USUAL | easee.noop("pickup")
+
+
+def test_equivalent_follows_from_exact_relations_only(caplog):
+    assert USUAL.equivalent("wait go pickup pickup", "go pickup") is True
+    assert USUAL.equivalent("go", "pickup") is False
+    assert not caplog.records
+    assert USUAL.equivalent("pickup go", "wait go") is False
+    (record,) = caplog.records
+    assert (record.name, record.levelname) == ("easee", "WARNING")
+    assert "'pickup go ~ wait go' holds only by relations that usually hold" in record.getMessage()
+
+
+def test_usually_equivalent_follows_from_all_relations(caplog):
+    assert USUAL.usually_equivalent("pickup go", "wait go") is True
+    assert USUAL.usually_equivalent("pickup go", "pickup") is False
+    assert not caplog.records
+
+
+def test_builders_take_a_rate():
+    builds = [
+        lambda **rate: easee.commute("a", "b", **rate),
+        lambda **rate: easee.commute_all("a", "b", "c", **rate),
+        lambda **rate: easee.inverse("a", "b", **rate),
+        lambda **rate: easee.idempotent("a", **rate),
+        lambda **rate: easee.noop("a", **rate),
+        lambda **rate: easee.power("a", 3, **rate),
+        lambda **rate: easee.decompose("a", "b", "c", **rate),
+    ]
+    for build in builds:
+        assert not build().rates.any()
+        usual = build(rate=0.25)
+        assert usual.pairs == build().pairs and usual.rates.tolist() == [0.25] * len(usual)
+        with pytest.raises(PriorError, match="invalid rate 1.5"):
+            build(rate=1.5)
 
 
 @given(st.data())

@@ -1,7 +1,9 @@
 import gymnasium as gym
+import minigrid
 import numpy as np
 import pytest
 from gymnasium.wrappers import TimeAwareObservation, TimeLimit
+from scipy.stats import binom
 
 import easee
 from easee import Equivalences, discover, priors, unroll
@@ -9,6 +11,7 @@ from easee.envs import CardinalGrid, RotationGrid
 from easee.envs.doorkey import DoorKey
 from easee.envs.table import tabulate
 from easee.errors import ProbeError
+from tests.worlds import ButtonRing
 
 
 class Ring(gym.Env):
@@ -154,6 +157,72 @@ def test_rare_effects_of_doorkey_are_respected():
                     end = np.where(ended[end], end, table.successors[end, action])
                 ends.append(end)
             assert (ends[0] != ends[1]).mean() <= 0.001
+
+
+# --- relations that usually hold -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_actions_that_rarely_work_are_found_with_their_rates(seed):
+    result = discover(ButtonRing(12), usually=0.1, max_length=2, states=400, seed=seed)
+    omega = result.equivalences
+    rates = dict(zip(map(str, result.evidence), omega.rates, strict=True))
+    press, undone = rates["press ~ Λ"], rates["press release ~ Λ"]
+    # Either fails on the square of the button: one before it is pressed, the other after it.
+    met, _ = result.evidence[-1].met or (0, 0)
+    least, most = binom.ppf([0.0005, 0.9995], met, 1 / 12) / met
+    assert press > 0 and undone > 0 and least <= press + undone <= most
+    exact = [text for text, rate in rates.items() if not rate]
+    assert {"wait ~ Λ", "left right ~ Λ", "right left ~ Λ", "press press ~ press"} <= set(exact)
+    assert all(check.violations == 0 for check in result.evidence[: len(exact)])
+    assert any("2 relations usually hold" in note for note in result.notes)
+    np.testing.assert_allclose(easee.compile(omega, 3).floors, [0, 0, 0.15, 0.05, 0])
+
+
+def test_the_same_exact_relations_are_found_without_usual_ones():
+    options = {"max_length": 2, "states": 200}
+    exact = discover(ButtonRing(12), **options).equivalences
+    usual = discover(ButtonRing(12), usually=0.15, **options).equivalences
+    assert usual.exact == exact and len(usual) > len(exact) and not exact.rates.any()
+
+
+def test_relations_that_fail_more_often_are_not_found():
+    # The button is on every third square.
+    result = discover(ButtonRing(3), usually=0.05, max_length=2, states=200)
+    assert result.evidence and not result.equivalences.rates.any()
+
+
+def test_a_tolerance_gives_rates():
+    result = discover_few(CardinalGrid(5), max_length=2, states=100, eventful=0.0, tolerance=0.4)
+    rates = result.equivalences.rates
+    assert rates.tolist() == [check.rate for check in result.evidence]
+    assert 0 < rates.max() <= 0.4
+
+
+def test_relations_that_always_fail_are_not_found():
+    result = discover_few(Ring(50, go=1, leap=9), max_length=1, tolerance=1.0)
+    assert result.evidence == ()
+
+
+def test_the_whole_state_of_a_minigrid_is_compared_by_default():
+    options = {"max_length": 1, "states": 3, "rollout": 100}
+    notes = discover(DoorKey(), **options).notes
+    assert "compared MiniGrid's whole states" in notes
+    assert "compared observations" in discover(DoorKey(), state="observation", **options).notes
+
+
+@pytest.mark.slow
+def test_picking_up_and_dropping_usually_do_nothing_in_minigrid():
+    gym.register_envs(minigrid)
+    env = gym.make("MiniGrid-Unlock-v0")
+    omega = discover(env, usually=0.1, max_length=2).equivalences
+    rates = {pair: float(rate) for pair, rate in zip(omega, omega.rates, strict=True)}
+    assert 0 < rates[("pickup",), ()] < 0.1
+    assert omega.usually_equivalent("left right forward", "forward") is True
+    assert omega.usually_equivalent("forward", "") is not True
+    floors = dict(zip(omega.actions, easee.compile(omega, 3).floors, strict=True))
+    assert floors["pickup"] > 2 * floors["drop"] > 0
+    assert floors["forward"] == floors["left"] == floors["right"] == floors["done"] == 0
 
 
 # --- cost ----------------------------------------------------------------------------------------
@@ -331,6 +400,8 @@ def test_invalid_action_names_are_rejected_before_any_step():
         ({"states": 0}, "states of at least 1"),
         ({"budget": 0}, "budget of at least 1"),
         ({"tolerance": 1.5}, "tolerance between 0 and 1"),
+        ({"usually": -0.1}, "usually between 0 and 1"),
+        ({"usually": 0.5}, "usually below 0.5"),
         ({"eventful": -0.5}, "eventful between 0 and 1"),
         ({"rollout": 0}, "rollout of at least 1"),
         ({"env": "CartPole-v1"}, "Gymnasium environment, found str"),

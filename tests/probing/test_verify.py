@@ -13,6 +13,8 @@ from easee import Equivalences, priors, verify
 from easee.envs import CardinalGrid, RotationGrid
 from easee.envs.grids import MOVES
 from easee.envs.minigrid import minigrid_state
+from easee.probing.evidence import RelationCheck
+from tests.worlds import JumpRing
 
 for package in (ale_py, minigrid):
     gym.register_envs(package)
@@ -95,6 +97,43 @@ def test_false_relations_fail_in_every_state():
     omega = Equivalences(RotationGrid.action_names, ["left ~ right", "left left ~", "forward ~"])
     result = verify(RotationGrid(), omega, states=20)
     assert not result.holds and [c.rate for c in result.relations] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_prior_with_measured_rates(seed):
+    names = JumpRing.action_names
+    omega = Equivalences(names, ["jump ~", "wait ~", "left ~", "left right ~ @ 0.3"])
+    result = verify(JumpRing(20), omega, states=400, seed=seed)
+    measured = result.equivalences
+    assert result.prior is omega and measured.actions == names
+    # `left ~` fails everywhere, and is left out.
+    assert measured.pairs == (omega.pairs[0], omega.pairs[1], omega.pairs[3])
+    assert measured.rates[1:].tolist() == [0, 0]
+    trials, violations = result.relations[0].met or (0, 0)
+    least, most = binom.ppf([0.0005, 0.9995], trials, 2 / 20)
+    assert least <= violations <= most and trials > 300
+    assert measured.rates[0] == pytest.approx(violations / trials, rel=1e-3)
+    # Only states as rollouts meet them count, not those near rare effects.
+    assert result.relations[0].trials == 400 > trials
+    assert result.relations[2].violations == 400 and result.relations[2].met == (trials, trials)
+
+
+@pytest.mark.parametrize(
+    ("counts", "rate"),
+    [
+        ((200, 40, (100, 8)), 0.08),
+        ((200, 0, (100, 0)), 0.0),
+        ((200, 40, (100, 0)), 0.036),  # the upper end of the interval of 0 in 100
+        ((20, 5, (20, 5)), 0.49),  # few trials: the upper end of the interval of 5 in 20
+        ((20, 0, (20, 0)), 0.17),
+        ((10**6, 1, (10**6, 1)), 1e-6),  # is not rounded to an exact relation
+        ((100, 25, None), 0.25),
+    ],
+)
+def test_rates_of_few_trials_are_careful(counts, rate):
+    trials, violations, met = counts
+    check = RelationCheck(("a",), (), trials, violations, met=met)
+    assert check.prior_rate == pytest.approx(rate)
 
 
 # --- priors that are broken ----------------------------------------------------------------------
@@ -246,6 +285,15 @@ def test_a_state_function_sees_more_than_observations():
     read = verify(env, omega, states=20, state=position)
     assert [c.rate for c in read.relations] == [1, 1]
     assert read.compares != "observations" and f"compared {read.compares}" in read.notes
+
+
+@pytest.mark.parametrize("state", [None, "observation", minigrid_state])
+def test_the_whole_state_of_a_minigrid_is_compared_by_default(state):
+    env = gym.make("MiniGrid-DoorKey-6x6-v0")
+    omega = Equivalences(["left", "right"], ["left right ~"])
+    compares = verify(env, omega, states=3, rollout=100, state=state).compares
+    assert compares == ("observations" if state == "observation" else "MiniGrid's whole states")
+    assert verify(CardinalGrid(), UNDO, states=3, rollout=100).compares == "observations"
 
 
 def test_notes_describe_the_states():

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import numpy as np
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from easee._utils.files import check_writable
@@ -16,6 +17,7 @@ from easee.cli.priors import Depth, Prior, load_prior
 from easee.flow.objective import layer_entropies, layer_supports
 from easee.graph import unroll
 from easee.policy import ExplorationPolicy, balance
+from easee.priors.equivalences import Equivalences
 from easee.priors.rates import action_floors
 
 
@@ -35,18 +37,25 @@ def compile_command(
     if output is not None:
         check_writable(output)  # fail before the work, not after it
     with listening() as watch, spinner(watch):
-        start = time.perf_counter()
-        graph = unroll(omega, depth)
-        built = time.perf_counter()
-        policy = replace(balance(graph, tolerance=tolerance), floors=action_floors(omega))
-        balanced = time.perf_counter()
+        policy, times = timed_compile(omega, depth, tolerance)
     out.print(layer_table(policy))
-    out.print(summary_table(policy, built - start, balanced - built))
+    out.print(summary_table(policy, *times))
     if verbose:
         out.print(time_table(watch))
     if output is not None:
         policy.save(output)
         print_line(f"saved to {output}")
+
+
+def timed_compile(
+    omega: Equivalences, depth: int, tolerance: float = 1e-9
+) -> tuple[ExplorationPolicy, tuple[float, float]]:
+    """Compile a prior; return the policy and the seconds to build and to balance its graph."""
+    start = time.perf_counter()
+    graph = unroll(omega, depth)
+    built = time.perf_counter()
+    policy = replace(balance(graph, tolerance=tolerance), floors=action_floors(omega))
+    return policy, (built - start, time.perf_counter() - built)
 
 
 def layer_table(policy: ExplorationPolicy) -> Table:
@@ -89,7 +98,7 @@ def summary_table(policy: ExplorationPolicy, build_seconds: float, balance_secon
     table.add_row("duality gap", f"{policy.gap:.1e}")
     if policy.floors.any():
         floors = zip(graph.actions, policy.floors.tolist(), strict=True)
-        table.add_row("floors", ", ".join(f"{name} {p:.3g}" for name, p in floors if p))
+        table.add_row("floors", ", ".join(f"{escape(name)} {p:.3g}" for name, p in floors if p))
     table.add_row("time to build", f"{1e3 * build_seconds:,.1f} ms")
     table.add_row("time to balance", f"{1e3 * balance_seconds:,.1f} ms")
     return table

@@ -10,9 +10,9 @@ import gymnasium as gym
 
 from easee._utils.checks import nearest
 from easee.envs.atari import PLAYER, STICKY_OPTION, ram_state
-from easee.envs.minigrid import minigrid_state
+from easee.envs.minigrid import is_minigrid, minigrid_state
 from easee.errors import ArgumentError, EaseeError, MissingExtraError
-from easee.probing.state_keys import StateOf
+from easee.probing.state_keys import AnyState
 
 # Prefix of environment ids: the package that registers them and the extra that installs it.
 PACKAGES = {
@@ -93,19 +93,18 @@ def _parse_literal(text: str) -> Any:
         return text
 
 
-def state_reader(name: str, env: gym.Env[Any, Any]) -> StateOf | None:
-    """Return the function that reads the state to compare; None to compare observations."""
+def state_reader(name: str, env: gym.Env[Any, Any]) -> AnyState:
+    """Return the `state` argument of `verify` and `discover` for a value of `--state`."""
     base: Any = env.unwrapped
-    is_minigrid = hasattr(base, "grid") and hasattr(base, "carrying")
     kind, _, addresses = name.partition(":")
     if kind == "auto":
         player = PLAYER.get(str(getattr(base, "_game", "")))
-        kind = "minigrid" if is_minigrid else "ram" if player else "observation"
+        kind = "minigrid" if is_minigrid(env) else "ram" if player else "observation"
         addresses = ",".join(map(str, player or ()))
     if kind == "observation":
-        return None
+        return "observation"
     if kind == "minigrid":
-        if not is_minigrid:
+        if not is_minigrid(env):
             raise ArgumentError("--state minigrid requires a MiniGrid environment")
         return minigrid_state
     if kind == "ram":

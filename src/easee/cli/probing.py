@@ -6,11 +6,16 @@ from typing import Annotated
 
 import typer
 
-from easee._utils.checks import checked_share
+from easee._utils.checks import checked_count, checked_share
 from easee._utils.files import check_writable
-from easee.cli.console import make_table, out, print_line, progress_bar
+from easee._utils.timing import listening
+from easee.cli.compile import summary_table, timed_compile
+from easee.cli.console import make_table, out, print_line, progress_bar, spinner
 from easee.cli.environments import make_env, parse_pairs, state_reader, sticky_note
 from easee.cli.priors import Prior, load_prior
+from easee.errors import ArgumentError, GraphTooLargeError
+from easee.policy import ExplorationPolicy
+from easee.priors.equivalences import Equivalences
 from easee.probing.discover import Discovery, discover
 from easee.probing.evidence import RelationCheck
 from easee.probing.verify import Verification, verify
@@ -47,6 +52,12 @@ def verify_command(
         typer.Option(help="PRIOR_ACTION=ENV_ACTION where action names differ; repeatable."),
     ] = None,
     option: EnvOptions = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Save the prior with its measured rates to this text file."
+        ),
+    ] = None,
     pictures: Annotated[
         Path | None, typer.Option(help="Save pictures of counterexamples to this folder.")
     ] = None,
@@ -59,8 +70,10 @@ def verify_command(
     omega = load_prior(prior)
     if tolerance is not None:
         checked_share(tolerance, "tolerance")
+    if output is not None:
+        check_writable(output)  # fail before the work, not after it
     if pictures is not None:
-        check_writable(pictures / "picture.png")  # fail before the work, not after it
+        check_writable(pictures / "picture.png")
     environment = make_env(env, option or [], render=pictures is not None)
     renames = parse_pairs(rename or [], "--rename")
     reader = state_reader(state, environment)
@@ -81,6 +94,8 @@ def verify_command(
     _print_notes(verification, sticky_note(env, option or []))
     if pictures is not None:
         _save_counterexamples(checks, pictures)
+    if output is not None:
+        _save(verification.equivalences, output)
     if tolerance is not None and any(check.rate > tolerance for check in checks):
         raise typer.Exit(1)
 
@@ -88,19 +103,47 @@ def verify_command(
 def discover_command(
     env: EnvId,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Save the prior to this text file.")
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Save the prior to this text file, or the policy if it ends in .npz.",
+        ),
+    ] = None,
+    depth: Annotated[
+        int | None,
+        typer.Option(
+            "--depth",
+            "-d",
+            help="Compile the prior to this depth, or to the deepest that fits in memory.",
+        ),
     ] = None,
     max_length: Annotated[int, typer.Option(help="Maximum length of the words to test.")] = 4,
     states: States = 200,
     tolerance: Annotated[
         float, typer.Option(help="Share of states in which a relation may fail.")
     ] = 0.0,
+    usually: Annotated[
+        float,
+        typer.Option(
+            help="Also find relations that fail in at most this share of states, with their rates; "
+            "0.1 is a good value."
+        ),
+    ] = 0.0,
     budget: Annotated[int, typer.Option(help="Maximum number of environment steps.")] = 1_000_000,
     state: StateName = "auto",
     seed: Seed = 0,
     option: EnvOptions = None,
 ) -> None:
-    """Find the equivalences of an environment."""
+    """Find the equivalences of an environment, and compile them if there is a depth."""
+    saves_policy = output is not None and output.suffix == ".npz"
+    if depth is not None:
+        checked_count(depth, "depth")
+    elif saves_policy:
+        raise ArgumentError(
+            f"expected a depth to save a policy to {str(output)!r}: add --depth, or save the prior "
+            "to a text file"
+        )
     if output is not None:
         check_writable(output)  # fail before the work, not after it
     environment = make_env(env, option or [])
@@ -111,6 +154,7 @@ def discover_command(
             max_length=max_length,
             states=states,
             tolerance=tolerance,
+            usually=usually,
             budget=budget,
             state=reader,
             seed=seed,
@@ -119,9 +163,35 @@ def discover_command(
     rows = map(_row, discovery.evidence)
     out.print(make_table(COLUMNS, rows, title=f"discovered in {env}", right=COLUMNS[1:]))
     _print_notes(discovery, sticky_note(env, option or []))
+    result: Equivalences | ExplorationPolicy = discovery.equivalences
+    if depth is not None:
+        policy = _compile_deepest(discovery.equivalences, depth)
+        result = policy if saves_policy else result
     if output is not None:
-        discovery.equivalences.save(output)
-        print_line(f"saved to {output}")
+        _save(result, output)
+
+
+def _compile_deepest(omega: Equivalences, depth: int) -> ExplorationPolicy:
+    """Compile a prior to a depth, or to the deepest one that fits, and print a summary."""
+    deepest = depth
+    while True:
+        try:
+            with listening() as watch, spinner(watch):
+                policy, times = timed_compile(omega, deepest)
+            break
+        except GraphTooLargeError as error:
+            if deepest == 1:
+                raise
+            deepest = min(error.fits or deepest, deepest - 1)
+    if deepest < depth:
+        print_line(f"- depth {depth} does not fit in memory: compiled to depth {deepest} instead")
+    out.print(summary_table(policy, *times))
+    return policy
+
+
+def _save(result: Equivalences | ExplorationPolicy, output: Path) -> None:
+    result.save(output)
+    print_line(f"saved to {output}")
 
 
 def _row(check: RelationCheck) -> list[str]:

@@ -6,6 +6,11 @@ from typing import Any
 import gymnasium as gym
 
 
+def is_minigrid(env: gym.Env[Any, Any]) -> bool:
+    """Return whether an environment is a MiniGrid."""
+    return hasattr(env.unwrapped, "grid") and hasattr(env.unwrapped, "carrying")
+
+
 def minigrid_state(env: gym.Env[Any, Any]) -> Hashable:
     """Return the whole state: grid, agent and carried object, for `state=` of `easee.verify`."""
     world: Any = env.unwrapped

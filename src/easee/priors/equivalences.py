@@ -33,7 +33,7 @@ AnyWord: TypeAlias = str | Sequence[str]
 AnyRelation: TypeAlias = "str | Sequence[AnyWord] | tuple[AnyWord, AnyWord, float] | Equivalences"
 
 EMPTY = "Λ"
-_RATE = re.compile(r"(?:^|\s)@")  # what follows is the rate of a relation
+_RATE = re.compile(r"(?<![^\s~])@")  # what follows is the rate of a relation
 
 
 @dataclass(frozen=True)
@@ -331,7 +331,7 @@ def _checked_rate(rate: Any, pair: AnyRelation) -> float:
 def _flatten(pairs: Iterable[AnyRelation]) -> Iterator[tuple[Relation, float]]:
     if isinstance(pairs, str) or not isinstance(pairs, Iterable):
         raise PriorError(f"expected a list of relations, found {pairs!r}")
-    for pair in pairs:
+    for pair in [pairs] if isinstance(pairs, Equivalences) else pairs:
         if isinstance(pair, Equivalences):
             yield from zip(pair.pairs, pair._rates, strict=True)
         else:

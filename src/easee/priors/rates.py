@@ -45,17 +45,17 @@ def action_floors(equivalences: Equivalences) -> Floats:
     ]
     undoing = _undoing(equivalences)
     for name in usually_nothing:
-        undoes = undoing.get(name) in usually_nothing
+        undoes = any((other, name) in undoing for other in usually_nothing)
         floors[equivalences.actions.index(name)] = FLOOR * (UNDOING if undoes else 1.0)
     scaled: Floats = floors * min(1.0, LARGEST_SUM / max(floors.sum(), LARGEST_SUM))
     return scaled
 
 
-def _undoing(equivalences: Equivalences) -> dict[str, str]:
-    """Return the actions that undo another one: b undoes a if `a b ~` fails less than `b a ~`."""
+def _undoing(equivalences: Equivalences) -> set[Word]:
+    """Return the words `a b` in which b undoes a: `a b ~` fails less often than `b a ~`."""
     rates: dict[Word, float] = {
         max(pair, key=len): float(rate)
         for pair, rate in zip(equivalences.pairs, equivalences.rates, strict=True)
         if sorted(map(len, pair)) == [0, 2]
     }
-    return {b: a for (a, b), rate in rates.items() if a != b and rate < rates.get((b, a), 1.0)}
+    return {(a, b) for (a, b), rate in rates.items() if a != b and rate < rates.get((b, a), 1.0)}

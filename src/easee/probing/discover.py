@@ -27,7 +27,7 @@ from easee.priors.equivalences import Equivalences, check_action_names
 from easee.probing.evidence import RelationCheck
 from easee.probing.probe import BudgetSpent, Probe, Progress, Snapshot, Word, check_env
 from easee.probing.setup import SEARCH_ROLLOUT, Setup, set_up
-from easee.probing.state_keys import StateOf
+from easee.probing.state_keys import AnyState
 from easee.probing.state_sampling import StateSample
 from easee.probing.usual_relations import UsualRelation, UsualSearch
 from easee.words.presentation import Presentation, equivalent, rules_of
@@ -65,7 +65,7 @@ def discover(
     usually: float = 0.0,
     budget: int = 1_000_000,
     seed: int = 0,
-    state: StateOf | None = None,
+    state: AnyState = None,
     eventful: float = 0.5,
     rollout: int | None = None,
     progress: Progress | None = None,
@@ -83,8 +83,9 @@ def discover(
         budget: maximum number of steps in the environment; when it is spent, the relations found so
             far are returned.
         seed: random seed.
-        state: function from the environment to something hashable that is compared; observations by
-            default, which may be equal in different states.
+        state: function from the environment to something hashable that is compared, or
+            "observation"; by default the whole state of a MiniGrid, and the observation elsewhere,
+            which may be equal in different states.
         eventful: share of states near rare effects, if there are any; the others are sampled from
             random rollouts.
         rollout: number of random steps to sample states from; by default 100 per state and at least
@@ -260,9 +261,9 @@ class _WordSearch:
             if equivalent(self._presentation(), word, earlier) is True:
                 return False
             trials, violations = self._compare(word, earlier)
-            if trials and self._differ_later(ends, self.ends[earlier]):
+            if trials > violations and self._differ_later(ends, self.ends[earlier]):
                 self.hidden.append((word, earlier))
-            elif trials:
+            elif trials > violations:
                 self.relations[word, earlier] = trials, violations
                 return False
         self._add(word, ends)

@@ -95,7 +95,7 @@ class RelationCheck:
         """
         trials, violations = self.met or (self.trials, self.violations)
         if trials >= FEW_TRIALS and (violations or not self.violations):
-            return round(violations / trials, 4)
+            return float(f"{violations / trials:.4g}")
         return float(f"{interval(violations, trials)[1]:.2g}")
 
     def __str__(self) -> str:

@@ -4,14 +4,23 @@
 """
 
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import Any, Literal
 
 import gymnasium as gym
 
 from easee._utils.digests import digest
+from easee.envs.minigrid import is_minigrid, minigrid_state
 from easee.errors import ArgumentTypeError
 
 StateOf = Callable[[gym.Env[Any, Any]], Hashable]
+AnyState = StateOf | Literal["observation"] | None
+
+
+def state_function(env: gym.Env[Any, Any], state: AnyState) -> StateOf | None:
+    """Return the state function of an environment, or None to compare observations."""
+    if state is None and is_minigrid(env):
+        return minigrid_state
+    return None if state == "observation" else state
 
 
 def label_of(state: StateOf | None) -> str:
@@ -40,8 +49,9 @@ def check_state(env: gym.Env[Any, Any], state: StateOf, seed: int) -> None:
     """Call a state function once, so that its errors are raised before anything else is tried."""
     if not callable(state):
         raise ArgumentTypeError(
-            "expected state as a function from the environment to something hashable, found "
-            f"{state!r}: use easee.envs.minigrid.minigrid_state or easee.envs.atari.ram_state"
+            "expected state as a function from the environment to something hashable or as "
+            f"'observation', found {state!r}: use easee.envs.minigrid.minigrid_state or "
+            "easee.envs.atari.ram_state"
         )
     observation, _ = env.reset(seed=seed)
     state_key(env, observation, state)

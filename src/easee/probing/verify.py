@@ -16,7 +16,7 @@ from easee.probing.evidence import Counterexample, RelationCheck
 from easee.probing.probe import Probe, Progress, Snapshot, Word, check_env
 from easee.probing.setup import SEARCH_ROLLOUT, Setup, set_up
 from easee.probing.significance import holm, min_repeats, outcomes, permutation_test
-from easee.probing.state_keys import StateOf
+from easee.probing.state_keys import AnyState
 
 MAX_COUNTEREXAMPLES = 3  # per relation
 Names = tuple[str, ...]
@@ -61,7 +61,7 @@ def verify(
     omega: Equivalences,
     *,
     states: int = 200,
-    state: StateOf | None = None,
+    state: AnyState = None,
     seed: int = 0,
     eventful: float = 0.5,
     repeats: int = 30,
@@ -76,8 +76,9 @@ def verify(
         omega: the prior. Its actions are matched to the environment's by name, or by number if the
             environment has no names.
         states: number of states.
-        state: function from the environment to something hashable that is compared; observations by
-            default, which may be equal in different states.
+        state: function from the environment to something hashable that is compared, or
+            "observation"; by default the whole state of a MiniGrid, and the observation elsewhere,
+            which may be equal in different states.
         seed: random seed.
         eventful: share of states near rare effects (an action that usually changes nothing changed
             something), if there are any; the others are sampled from random rollouts.

@@ -125,6 +125,13 @@ def test_a_policy_gives_the_same_results_as_its_tables():
     assert_same(*curves)
 
 
+def test_a_policy_keeps_its_floors():
+    policy = easee.compile(easee.Equivalences(["left", "right"], ["right ~ @ 0.1"]), depth=4)
+    population = Population(Catcher(8, 4), [policy, explorers.uniform(2)], [1, 2], SMALL, bins=10)
+    cumulative = np.asarray(population.tables.cumulative)
+    np.testing.assert_allclose(cumulative[:, 0], [[0.85, 1.0], [0.5, 1.0]], rtol=1e-6)
+
+
 # --- invalid arguments ---------------------------------------------------------------------------
 
 

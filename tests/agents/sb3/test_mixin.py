@@ -79,6 +79,19 @@ def test_warm_up_and_epsilon_1_never_take_a_pruned_action():
     assert set(words[:50, 0]) == set(words[50:, 0]) == {0, 1}
 
 
+@pytest.mark.parametrize("n_envs", [1, 4])
+def test_actions_that_usually_do_nothing_are_explored_with_their_floor(n_envs):
+    omega = easee.Equivalences(["forward", "left", "right"], ["right ~ @ 0.1"])
+    options = always(1.0) | {"learning_starts": 1000}
+    model = small(rotation(n_envs), easee.compile(omega, 4), **options)
+    assert model.explorer.policy.floors.tolist() == [0, 0, 0.15]
+    record = Record()
+    model.learn(4000, callback=record)
+    actions = np.concatenate(record.actions)
+    counts = [(actions != 2).sum(), (actions == 2).sum()]
+    assert chisquare(counts, len(actions) * np.array([0.85, 0.15])).pvalue > 0.001
+
+
 def test_environments_explore_independently():
     model = small(lines(*[8] * 8), STRAIGHT, **always(0.5))
     last = model.q_net.q_net[-1]

@@ -122,20 +122,24 @@ def discover(
     _check_comparable(setup)
     search = _WordSearch(setup.probe, setup.sample, tolerance, RARE_LENGTH if usually else None)
     length = search.run(max_length, progress)
-    checks = [
-        RelationCheck(_names(u, names), _names(v, names), trials, violations)
-        for (u, v), (trials, violations) in search.relations.items()
-    ]
-    pairs = [(check.left, check.right, check.rate) for check in checks]
     failing = f"a relation may fail in {tolerance:.0%} of them"
     notes = [*setup.notes, failing if tolerance else "no relation failed"]
+    found: list[RelationCheck] = []
+    vacuous: list[tuple[Word, Word]] = []
     if usually:
         usual = UsualSearch(setup.probe, setup.sample, tuple(search.relations), usually)
         usual.run(max_length, progress)
         found = [_usual_check(relation, names) for relation in usual.relations]
-        checks += found
-        pairs += [(check.left, check.right, check.prior_rate) for check in found]
-        notes += _usual_notes(found, usually)
+        vacuous = usual.vacuous
+        notes += _usual_notes(found, vacuous, usually, names)
+    checks = [
+        RelationCheck(_names(u, names), _names(v, names), trials, violations)
+        for (u, v), (trials, violations) in search.relations.items()
+        if (u, v) not in vacuous
+    ]
+    pairs = [(check.left, check.right, check.rate) for check in checks]
+    pairs += [(check.left, check.right, check.prior_rate) for check in found]
+    checks += found
     notes += _hidden_notes(search, names) + _truncation_notes(search)
     if length < max_length:
         notes.append(
@@ -162,13 +166,23 @@ def _usual_check(relation: UsualRelation, names: tuple[str, ...]) -> RelationChe
     return RelationCheck(one, two, trials, violations, met=relation.met)
 
 
-def _usual_notes(checks: list[RelationCheck], usually: float) -> list[str]:
+def _usual_notes(
+    checks: list[RelationCheck],
+    vacuous: list[tuple[Word, Word]],
+    usually: float,
+    names: tuple[str, ...],
+) -> list[str]:
     notes = [f"{len(checks)} relations usually hold: they fail in at most {usually:.0%} of states"]
     blocked = [str(c) for c in checks if c.met and c.met[1] > usually * c.met[0]]
     if blocked:
         notes.append(
             f"{', '.join(blocked)}: these fail more often, but only where an action that otherwise "
             "has an effect has none, as at a wall"
+        )
+    if vacuous:
+        texts = [" ~ ".join(" ".join(_names(word, names)) or "Λ" for word in p) for p in vacuous]
+        notes.append(
+            f"{', '.join(texts)}: left out, because it holds only where an action is stopped"
         )
     return notes
 

@@ -59,7 +59,9 @@ class _Outcomes:
 class UsualSearch:
     """A search for relations that fail in at most a share of `usually` of the states.
 
-    `exact` are relations that are known already. `relations` are those that were found.
+    `exact` are relations that are known already. Those that hold only because an action is always
+    stopped, such as one more step in a narrow room, become `vacuous`: they say nothing about states
+    where all actions work, and would rule out relations that do. `relations` are those found.
     """
 
     probe: Probe
@@ -67,6 +69,7 @@ class UsualSearch:
     exact: tuple[Pair, ...]
     usually: float
     relations: list[UsualRelation] = field(default_factory=list)
+    vacuous: list[Pair] = field(default_factory=list)
     words: dict[Word, _Outcomes] = field(default_factory=dict)
     numbers: dict[Hashable, int] = field(default_factory=dict)  # of the keys
     working: frozenset[int] = frozenset()  # actions that have an effect in more states than that
@@ -78,6 +81,7 @@ class UsualSearch:
         layer: list[Word] = [()]
         try:
             self._find_working_actions()
+            self._set_vacuous_relations_aside()
             for _ in range(max_length):
                 extended = [(*word, a) for word in layer for a in range(self.probe.n_actions)]
                 layer = [word for word in extended if self._is_new(word)]
@@ -94,6 +98,23 @@ class UsualSearch:
             valid = (keys >= 0) & (start >= 0)
             if (keys != start)[valid].sum() > self.usually * valid.sum():
                 self.working |= {action}
+
+    def _set_vacuous_relations_aside(self) -> None:
+        """Find the exact relations of long words with hardly a state where no action is stopped."""
+        states = self.words[()].ends
+        for pair in [pair for pair in self.exact if len(pair[0]) > SHORT]:
+            moving = sum(not any(self._is_stopped(s, word) for word in pair) for s in states)
+            if moving < FEWEST_TRIALS:
+                self.vacuous.append(pair)
+        self.exact = tuple(pair for pair in self.exact if pair not in self.vacuous)
+
+    def _is_stopped(self, state: Snapshot, word: Word) -> bool:
+        """Return whether a working action of a word has no effect."""
+        walk = self.probe.walk(state, word)
+        return any(
+            action in self.working and before.key == after.key
+            for action, before, after in zip(word, walk, walk[1:], strict=False)
+        )
 
     def _is_new(self, word: Word) -> bool:
         """Try a word; return whether it is related to no earlier one."""

@@ -58,7 +58,7 @@ figures: $(VENV)/.test
 
 # The experiments that run on two cores, in about an hour. Finished runs are skipped.
 results: $(VENV)/.test
-	for figure in fig3 depth heatmap doorkey sensitivity catcher holding wrong discovery; do \
+	for figure in fig3 depth heatmap doorkey sensitivity catcher holding wrong discovery usual; do \
 		$(BIN)/easee run $$figure || exit 1; done
 
 # The experiments that need a GPU. All seeds of a figure are trained as one program.

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import easee
 from easee.experiments.coverage import fig3, simulation
@@ -14,6 +15,7 @@ from easee.experiments.harness.rows import values_by_arm
 from easee.experiments.harness.runner import run_missing
 from easee.experiments.harness.store import Store
 from easee.experiments.priors import discovered_priors as discovered
+from easee.experiments.priors import usual_priors
 from easee.experiments.priors import wrong_priors as wrong
 from easee.experiments.registry import FIGURES
 from easee.experiments.tabular import doorkey
@@ -89,6 +91,7 @@ FEW = {
     "wrong": ["coverage/uniform/0.0", "coverage/easee/0.0", "coverage/easee/1.0"]
     + ["coverage/easee/up ~", "doorkey/easee/0.2"],
     "discovery": ["grid/uniform", "grid/discovered", "grid/known", "door/uniform", "door/known"],
+    "usual": ["FourRooms/uniform", "FourRooms/exact", "FourRooms/unmeasured", "Unlock/zeta"],
 }
 SLOW = ("fig3", "doorkey", "sensitivity", "holding", "discovery")
 SHORT = {"catcher": 600, "freeway": 2100, "boxing": 1800, "carnival": 800}  # at least an episode
@@ -102,7 +105,8 @@ SHORT = {"catcher": 600, "freeway": 2100, "boxing": 1800, "carnival": 800}  # at
         if figure.steps is None
     ],
 )
-def test_every_figure_has_a_picture_and_a_table(name, tmp_path):
+def test_every_figure_has_a_picture_and_a_table(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(usual_priors, "EPISODES", 32)
     figure = FIGURES[name]
     rows = run_missing(figure, tmp_path, seeds=1, arms=FEW.get(name), jobs=1)
     check_output(figure, rows, tmp_path)
@@ -197,3 +201,21 @@ def test_arms_share_no_random_numbers():
     one, two = (simulation.measure(Run(arm, 0, settings)) for arm in ("one", "two"))
     assert one != two
     assert one == simulation.measure(Run("one", 0, settings))
+
+
+def test_usual_relations_reach_more_goals_than_uniform_actions(tmp_path, monkeypatch):
+    monkeypatch.setattr(usual_priors, "EPISODES", 48)
+    arms = ["Empty-16x16/uniform", "Empty-16x16/unmeasured"]
+    rows = run_missing(FIGURES["usual"], tmp_path, seeds=1, arms=arms, jobs=1)
+    shares = {explorer: e.value for (_, explorer), e in usual_priors.estimates(rows).items()}
+    assert shares["unmeasured"] > 0.5 > shares["uniform"]
+
+
+def test_useful_moves_have_the_floors_of_the_policy():
+    policy = easee.compile(easee.priors.get("minigrid-usual"), 4)
+    explorer = usual_priors._UsefulMoves(policy, easee.UniformExplorer, np.random.default_rng(0))
+    actions = [explorer.sample_one() for _ in range(20_000)]
+    expected = policy.floors + (1 - policy.floors.sum()) * np.array([1, 1, 1, 0, 0, 0, 0]) / 3
+    counts = np.bincount(actions, minlength=7)
+    assert counts[expected == 0].sum() == 0
+    assert stats.chisquare(counts[expected > 0], 20_000 * expected[expected > 0]).pvalue > 1e-3

@@ -172,7 +172,7 @@ def _usual_notes(
     usually: float,
     names: tuple[str, ...],
 ) -> list[str]:
-    notes = [f"{len(checks)} relations usually hold: they fail in at most {usually:.0%} of states"]
+    notes = [f"{len(checks)} relations usually hold (usually={usually:g})"]
     blocked = [str(c) for c in checks if c.met and c.met[1] > usually * c.met[0]]
     if blocked:
         notes.append(

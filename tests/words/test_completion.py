@@ -12,10 +12,13 @@ from tests.strategies import presentations
 libsemigroups = pytest.importorskip("libsemigroups_pybind11")
 
 
+INCOMPLETE = ("rotation-grid-complete", "minigrid-usual")  # completion does not terminate
+
+
 @pytest.mark.parametrize("name", priors.names())
 def test_priors_complete_with_at_most_16_rules(name):
     rules = rules_of(priors.get(name).indexed)
-    if name == "rotation-grid-complete":
+    if name in INCOMPLETE:
         assert not rules.confluent
     else:
         assert rules.confluent and len(rules.pairs) <= 16
@@ -115,4 +118,4 @@ GROUPS = {
 def test_groups_and_priors_agree_with_libsemigroups(name):
     omega = GROUPS[name] if name in GROUPS else priors.get(name)
     finished = agrees_with_libsemigroups(omega, 3 if len(omega.actions) > 4 else 6)
-    assert finished == (name != "rotation-grid-complete")
+    assert finished == (name not in INCOMPLETE)

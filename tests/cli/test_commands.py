@@ -183,6 +183,7 @@ def test_discover_saves_a_policy_with_a_depth(tmp_path):
     assert Equivalences.load(text).equivalent("right left", "") is True
 
 
+@pytest.mark.slow
 def test_discover_finds_relations_that_usually_hold(tmp_path, monkeypatch):
     monkeypatch.setattr(probing, "make_env", lambda *_: ButtonRing(12))
     path = tmp_path / "policy.npz"

@@ -162,6 +162,7 @@ def test_rare_effects_of_doorkey_are_respected():
 # --- relations that usually hold -----------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_actions_that_rarely_work_are_found_with_their_rates(seed):
     result = discover(ButtonRing(12), usually=0.1, max_length=2, states=400, seed=seed)
@@ -179,6 +180,7 @@ def test_actions_that_rarely_work_are_found_with_their_rates(seed):
     np.testing.assert_allclose(easee.compile(omega, 3).floors, [0, 0, 0.15, 0.05, 0])
 
 
+@pytest.mark.slow
 def test_the_same_exact_relations_are_found_without_usual_ones():
     options = {"max_length": 2, "states": 200}
     exact = discover(ButtonRing(12), **options).equivalences
@@ -186,6 +188,7 @@ def test_the_same_exact_relations_are_found_without_usual_ones():
     assert usual.exact == exact and len(usual) > len(exact) and not exact.rates.any()
 
 
+@pytest.mark.slow
 def test_relations_that_fail_more_often_are_not_found():
     # The button is on every third square.
     result = discover(ButtonRing(3), usually=0.05, max_length=2, states=200)
@@ -267,6 +270,7 @@ def test_notes_do_not_mention_a_sufficient_budget():
     assert result.length == 2 and not any("budget" in note for note in result.notes)
 
 
+@pytest.mark.slow
 def test_equal_seeds_give_equal_results():
     one, again, other = (discover_few(DoorKey(), max_length=2, seed=seed) for seed in (3, 3, 4))
     assert one == again

@@ -93,12 +93,14 @@ def test_ready_made_priors_hold_in_their_environments(start, env):
     assert all(c.rate == 0 and c.interval[1] < 0.1 for c in result.relations)
 
 
+@pytest.mark.slow
 def test_false_relations_fail_in_every_state():
     omega = Equivalences(RotationGrid.action_names, ["left ~ right", "left left ~", "forward ~"])
     result = verify(RotationGrid(), omega, states=20)
     assert not result.holds and [c.rate for c in result.relations] == [1, 1, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_prior_with_measured_rates(seed):
     names = JumpRing.action_names
@@ -278,6 +280,7 @@ def test_an_atari_game_with_sticky_actions_is_random():
 # --- what is compared ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_state_function_sees_more_than_observations():
     env = Hidden(CardinalGrid())
     omega = Equivalences(CardinalGrid.action_names, ["right ~", "up ~"])
@@ -298,6 +301,7 @@ def test_the_whole_state_of_a_minigrid_is_compared_by_default(state):
     assert verify(CardinalGrid(), UNDO, states=3, rollout=100).compares == "observations"
 
 
+@pytest.mark.slow
 def test_notes_describe_the_states():
     result = verify(gym.make("easee/DoorKey-v0"), priors.doorkey(), states=20, eventful=0.25)
     notes = "; ".join(result.notes)
@@ -309,6 +313,7 @@ def test_notes_describe_the_states():
 # --- names ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_actions_are_matched_by_name_in_any_case_and_order():
     omega = Equivalences(["Left", "RIGHT", "forward"], ["Left RIGHT ~", "forward ~"])
     result = verify(RotationGrid(), omega, states=20)
@@ -316,6 +321,7 @@ def test_actions_are_matched_by_name_in_any_case_and_order():
     assert result.relations[0].left == ("Left", "RIGHT")
 
 
+@pytest.mark.slow
 def test_actions_can_be_renamed():
     omega = Equivalences(["ahead", "left", "right"], ["ahead ~", "left right ~"])
     result = verify(RotationGrid(), omega, states=20, rename={"ahead": "Forward"})

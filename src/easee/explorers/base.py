@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+import easee.explorers.checks as checks
 from easee._utils.checks import checked_count
 from easee.errors import ArgumentError
-from easee.explorers import checks
 from easee.explorers.checks import Seed
 from easee.explorers.sampling import Actions, Mask
 

@@ -16,7 +16,7 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-from easee.agents.population import dqn
+import easee.agents.population.dqn as dqn
 from easee.agents.population.dqn import Batch, Learner, Settings
 from easee.agents.population.networks import Network, Params
 

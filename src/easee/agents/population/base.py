@@ -11,9 +11,9 @@ from typing import Any
 import jax
 import numpy as np
 
+import easee.agents.population.checkpoints as checkpoints
 from easee._utils.checks import checked_count
 from easee._utils.memory import free_memory
-from easee.agents.population import checkpoints
 from easee.agents.population.curves import Curves
 from easee.agents.population.dqn import Settings
 from easee.agents.population.networks import Network

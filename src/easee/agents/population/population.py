@@ -17,8 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+import easee.agents.population.dqn as dqn
 from easee.agents.compat import check_actions, explorer_type_error
-from easee.agents.population import dqn
 from easee.agents.population.base import BasePopulation, check_static
 from easee.agents.population.curves import Curves, Scores
 from easee.agents.population.dqn import Batch, Learner, Settings

@@ -21,8 +21,8 @@ from stable_baselines3.common.type_aliases import RolloutReturn
 from stable_baselines3.common.utils import obs_as_tensor
 from stable_baselines3.common.vec_env import VecEnv
 
+import easee.agents.sb3.fitting as fitting
 from easee.agents.compat import check_space
-from easee.agents.sb3 import fitting
 from easee.explorers.base import BaseExplorer
 from easee.explorers.easee import Explorer
 from easee.policy import ExplorationPolicy

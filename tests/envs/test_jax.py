@@ -16,6 +16,7 @@ jax = pytest.importorskip("jax")
 import jax.numpy as jnp  # noqa: E402
 
 from easee.envs import jax as worlds  # noqa: E402
+from easee.envs.jax import doorkey as doorkey_world  # noqa: E402
 
 torch.set_num_threads(1)
 
@@ -252,7 +253,7 @@ def solve(env):
 
 def test_doorkey_has_the_constants_of_its_environment():
     for name in ("SIZE", "SPLIT", "MAX_STEPS"):
-        assert getattr(worlds, name) == getattr(doorkey, name)
+        assert getattr(doorkey_world, name) == getattr(doorkey, name)
     assert worlds.DoorKey().max_steps == doorkey.DoorKey().max_steps
     assert worlds.DoorKey().observation_shape == (sum(doorkey.DoorKey().observation_space.nvec),)
 

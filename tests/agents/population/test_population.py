@@ -10,7 +10,7 @@ import easee
 from easee import ArgumentError, priors
 from easee.agents.population import Population, Settings, networks
 from easee.agents.population.networks import Network
-from easee.envs.jax import Catcher, DoorKey
+from easee.envs.jax import Catcher, DoorKey, World
 from easee.explorers import jax as explorers
 from tests.agents.population.populations import SMALL, assert_same, small
 
@@ -21,7 +21,7 @@ class DriftState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Windy:
+class Windy(World):
     """A random world, with a key in its state, whose episodes are truncated but never terminate."""
 
     n_actions: ClassVar[int] = 2
@@ -102,11 +102,21 @@ def test_terminated_episodes_are_stored_as_done():
     np.testing.assert_array_equal(dones.nonzero()[0], np.arange(3, 40, 4))
 
 
+class UnpackedDoorKey(DoorKey):
+    """DoorKey with whole states in the replay buffer."""
+
+    def pack(self, state):
+        return state
+
+    def unpack(self, packed):
+        return super().unpack(super().pack(packed))
+
+
 @pytest.mark.slow
 def test_truncated_episodes_are_not_stored_as_done():
     policy = easee.compile(priors.get("doorkey"), depth=3)
     settings = Settings(20, buffer_size=20, learning_starts=20)
-    population = Population(DoorKey(max_steps=5), [policy], [0], settings)
+    population = Population(UnpackedDoorKey(max_steps=5), [policy], [0], settings)
     population.advance()
     replay = population.runs.replay
     assert not replay.dones.any()

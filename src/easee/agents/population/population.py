@@ -118,7 +118,7 @@ def _fit_tables(explorer: Tables | ExplorationPolicy, world: World) -> Tables:
 class StateReplay(NamedTuple):
     """The last transitions of a run; step t is stored at index t modulo the size.
 
-    Worlds have small states, so states are stored, and observations computed when sampled.
+    States are stored packed, and observations are computed when sampled.
     """
 
     before: Any
@@ -143,8 +143,8 @@ class StateReplay(NamedTuple):
         """Return `count` transitions drawn from the first `filled`, or from all stored if fewer."""
         indices = jax.random.randint(key, (count,), 0, jnp.minimum(filled, len(self.actions)))
         before, after, actions, rewards, dones = jax.tree.map(lambda stored: stored[indices], self)
-        observe = jax.vmap(world.observe)
-        return Batch(observe(before), actions, rewards, dones, observe(after))
+        unpack = jax.vmap(world.unpack)
+        return Batch(unpack(before), actions, rewards, dones, unpack(after))
 
 
 class Run(NamedTuple):
@@ -166,7 +166,7 @@ def _init_runs(world: World, network: Network, settings: Settings, bins: int, ke
             dqn.init(network, settings, weights_key, world.observation_shape, world.n_actions),
             explorers.init(),
             state,
-            StateReplay.empty(settings.buffer_size, state),
+            StateReplay.empty(settings.buffer_size, world.pack(state)),
             Scores.empty(bins),
         )
 
@@ -230,7 +230,8 @@ def _step(static: StaticArgs, run: Run, tables: Tables, key: Array, step: Array)
     explorer, action, _ = explorers.choose(tables, run.explorer, greedy, epsilon, explore_key)
     after, reward, terminated, truncated = world.step(run.state, action)
     done = terminated | truncated
-    transition = StateReplay(run.state, after, action, reward, jnp.asarray(terminated, jnp.float32))
+    ends = jnp.asarray(terminated, jnp.float32)
+    transition = StateReplay(world.pack(run.state), world.pack(after), action, reward, ends)
     restarted = world.restart(after, restart_key)
     return Run(
         run.learner,

@@ -1,7 +1,8 @@
-"""The paper's environments, registered with Gymnasium when this package is imported.
+"""The paper's environments and a grid with a goal, registered with Gymnasium on import.
 
-`easee/CardinalGrid-v0`, `easee/RotationGrid-v0`, `easee/Catcher-v0` and, with the extra
-`minigrid`, `easee/DoorKey-v0`. The Atari games, with the extra `atari`, are in `easee.envs.atari`.
+`easee/CardinalGrid-v0`, `easee/RotationGrid-v0`, `easee/GoalGrid-v0`, `easee/Catcher-v0` and, with
+the extra `minigrid`, `easee/DoorKey-v0`. The Atari games, with the extra `atari`, are in
+`easee.envs.atari`.
 """
 
 from typing import Any
@@ -10,15 +11,17 @@ import gymnasium as gym
 
 from easee.envs.catcher import Catcher
 from easee.envs.flat_actions import FlatActions
-from easee.envs.grids import CardinalGrid, RotationGrid
+from easee.envs.grids import CardinalGrid, GoalGrid, RotationGrid
 
-__all__ = ["CardinalGrid", "Catcher", "FlatActions", "RotationGrid", "register"]
+__all__ = ["CardinalGrid", "Catcher", "FlatActions", "GoalGrid", "RotationGrid", "register"]
 
 STEPS = 100  # per episode of the empty grids, as in the paper
 ENTRIES = {
     "CardinalGrid": ("easee.envs.grids:CardinalGrid", STEPS),
     "RotationGrid": ("easee.envs.grids:RotationGrid", STEPS),
-    "Catcher": ("easee.envs.catcher:Catcher", None),  # ends its episodes itself, as DoorKey does
+    # These end their episodes themselves.
+    "GoalGrid": ("easee.envs.grids:GoalGrid", None),
+    "Catcher": ("easee.envs.catcher:Catcher", None),
     "DoorKey": ("easee.envs.doorkey:DoorKey", None),
 }
 

@@ -2,7 +2,8 @@
 
 In `CardinalGrid` the agent moves one square right, left, up or down. In `RotationGrid` it moves one
 square forward or turns on the spot. A move into a wall has no effect. There is no reward and no
-goal: these environments measure which states are visited.
+goal: these environments measure which states are visited. `GoalGrid` is a `RotationGrid` with a
+reward in a corner, for learning.
 """
 
 from typing import Any
@@ -20,6 +21,7 @@ State = NDArray[np.int64]
 MOVES = np.array([[1, 0], [-1, 0], [0, 1], [0, -1]])  # right, left, up, down
 HEADINGS = np.array([[0, 1], [1, 0], [0, -1], [-1, 0]])  # north, east, south, west
 ARROWS = "^>v<"
+GOAL_STEPS = 8  # time limit of `GoalGrid`, in multiples of its longer side
 PIXELS = 5  # a cell's side in `rgb_array`
 
 
@@ -152,3 +154,42 @@ class RotationGrid(_Grid):
         moved[:, :2] = np.minimum(np.maximum(ahead, 0), np.array(size) - 1)
         moved[:, 2] = (states[:, 2] + (actions == 2) - (actions == 1)) % 4
         return moved
+
+
+class GoalGrid(RotationGrid):
+    """A rotation grid with a goal: a reward of 1 in the corner (0, 0), which ends the episode.
+
+    Args:
+        size, start, render_mode: as in `RotationGrid`.
+        max_steps: number of steps after which an episode is truncated; eight times the longer side
+            by default.
+
+    >>> env = GoalGrid(3, start=(1, 0, 3))
+    >>> env.step(0)[:4]
+    (array([0, 0, 3]), 1.0, True, False)
+    """
+
+    def __init__(
+        self,
+        size: int | tuple[int, int] = 51,
+        start: tuple[int, ...] | None = None,
+        render_mode: str | None = None,
+        max_steps: int | None = None,
+    ) -> None:
+        super().__init__(size, start, render_mode)
+        limit = GOAL_STEPS * max(self.size) if max_steps is None else max_steps
+        self.max_steps, self.steps = checked_count(limit, "max_steps"), 0
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[State, dict[str, Any]]:
+        """Return to the start."""
+        self.steps = 0
+        return super().reset(seed=seed, options=options)
+
+    def step(self, action: np.int64 | int) -> tuple[State, float, bool, bool, dict[str, Any]]:
+        """Take an action; the episode ends in the corner, or after `max_steps`."""
+        state, *_ = super().step(action)
+        self.steps += 1
+        reached = not state[:2].any()
+        return state, float(reached), reached, self.steps >= self.max_steps, {}

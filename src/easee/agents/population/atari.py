@@ -85,9 +85,11 @@ class AtariPopulation(BasePopulation):
 
     def curves(self) -> Curves:
         """Return the learning curves so far."""
-        sums = np.concatenate([group.curves.sums for group in self.groups])
-        counts = np.concatenate([group.curves.counts for group in self.groups])
-        return Curves(sums, counts, self.settings.steps)
+        curves = [group.curves for group in self.groups]
+        sums = np.concatenate([part.sums for part in curves])
+        counts = np.concatenate([part.counts for part in curves])
+        successes = np.concatenate([part.successes for part in curves])
+        return Curves(sums, counts, successes, self.settings.steps)
 
     def _arrays(self) -> Any:
         return [group.arrays() for group in self.groups]
@@ -118,8 +120,7 @@ class Group:
         self.env = Atari(game, count, threads=count)
         self.replay = FrameReplay.empty(count, self.settings.buffer_size)
         self.learner, self.frames = program.init(jax.vmap(jax.random.key)(jnp.asarray(self.seeds)))
-        shape = (count, bins)
-        self.curves = Curves(np.zeros(shape), np.zeros(shape, np.int64), self.settings.steps)
+        self.curves = Curves.empty(count, bins, self.settings.steps)
         self._start_episodes(0)
 
     def _start_episodes(self, step: int) -> None:
@@ -168,14 +169,14 @@ class Group:
 
     def arrays(self) -> Any:
         """Return a tree of the arrays to save."""
-        return self.learner, self.frames, self.replay, self.curves.sums, self.curves.counts
+        return self.learner, self.frames, self.replay, list(self.curves[:-1])
 
     def restore(self, arrays: Any, step: int) -> None:
         """Continue before a step with arrays from a checkpoint."""
-        learner, frames, self.replay, sums, counts = arrays
+        learner, frames, self.replay, (sums, counts, successes) = arrays
         self.learner = jax.tree.map(jnp.asarray, learner)
         self.frames = jnp.asarray(frames)
-        self.curves = Curves(sums, counts, self.settings.steps)
+        self.curves = Curves(sums, counts, successes, self.settings.steps)
         self._start_episodes(step)
         if step:
             self.replay.end_episodes(step)

@@ -98,13 +98,13 @@ def stack_frames(frames: Array, indices: Array, ages: Array) -> Array:
     return jnp.asarray(jnp.moveaxis(stacks, 1, -1) / jnp.float32(255))
 
 
-def make_batch(frames: Array, sampled: Array) -> Batch:
+def make_batch(frames: Array, sampled: Array, gamma: float) -> Batch:
     """Return the batch of one run from its `FrameReplay.sample`, int (count, 6)."""
     indices, ages, next_ages, actions, rewards, dones = jnp.moveaxis(sampled, -1, 0)
     observations = stack_frames(frames, indices, ages)
-    rewards, dones = rewards.astype(jnp.float32), dones.astype(jnp.float32)
+    rewards, discounts = rewards.astype(jnp.float32), (1.0 - dones) * gamma
     return Batch(
-        observations, actions, rewards, dones, stack_frames(frames, indices + 1, next_ages)
+        observations, actions, rewards, discounts, stack_frames(frames, indices + 1, next_ages)
     )
 
 
@@ -171,8 +171,10 @@ class Program:
         """Store the newest frame, learn from samples, and return the greedy action after that."""
         frames = self._store(frames, update)
         sampled = unpack_update(update)[-1]
-        for batch in sampled.reshape(self.settings.gradient_steps, self.settings.batch_size, -1):
-            learner = dqn.update(self.network, self.settings, learner, make_batch(frames, batch))
+        settings = self.settings
+        for part in sampled.reshape(settings.gradient_steps, settings.batch_size, -1):
+            batch = make_batch(frames, part, settings.gamma)
+            learner = dqn.update(self.network, settings, learner, batch)
         return learner, frames, self._greedy(learner.params, frames, update)
 
     def _greedy(self, params: Params, frames: Array, update: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -11,16 +11,18 @@ from numpy.typing import NDArray
 
 
 class Scores(NamedTuple):
-    """The curve of one run, on the device: reward of the current episode, sums and counts."""
+    """The curve of one run, on the device: reward of the current episode, and see `Curves`."""
 
     running: Array
     sums: Array
     counts: Array
+    successes: Array
 
     @classmethod
     def empty(cls, bins: int) -> Scores:
         """Return scores without episodes."""
-        return cls(jnp.zeros(()), jnp.zeros(bins), jnp.zeros(bins, jnp.int32))
+        none = jnp.zeros(bins, jnp.int32)
+        return cls(jnp.zeros(()), jnp.zeros(bins), none, none)
 
     def add(self, step: Array, total: int, reward: Array, done: Array) -> Scores:
         """Return the scores after a step, counted from 1, of `total`."""
@@ -30,6 +32,7 @@ class Scores(NamedTuple):
             jnp.where(done, 0.0, score),
             self.sums.at[index].add(jnp.where(done, score, 0.0)),
             self.counts.at[index].add(done),
+            self.successes.at[index].add(done & (score > 0)),
         )
 
 
@@ -39,12 +42,20 @@ class Curves(NamedTuple):
     Attributes:
         sums: float (runs, bins), sum of the rewards of the episodes that ended in each bin.
         counts: int (runs, bins), number of those episodes.
+        successes: int (runs, bins), number of those with a positive reward.
         steps: number of steps of training.
     """
 
     sums: NDArray[np.float64]
     counts: NDArray[np.int64]
+    successes: NDArray[np.int64]
     steps: int
+
+    @classmethod
+    def empty(cls, runs: int, bins: int, steps: int) -> Curves:
+        """Return curves without episodes."""
+        none = np.zeros((runs, bins), np.int64)
+        return cls(np.zeros((runs, bins)), none, none.copy(), steps)
 
     def add(self, step: int, scores: NDArray[np.float64], ended: NDArray[np.bool_]) -> None:
         """Add the scores of the runs whose episode ended with a step, counted from 1, in place."""
@@ -52,12 +63,20 @@ class Curves(NamedTuple):
         index = min((step * bins - 1) // self.steps, bins - 1)
         self.sums[ended, index] += scores[ended]
         self.counts[ended, index] += 1
+        self.successes[ended, index] += scores[ended] > 0
 
     def points(self, run: int) -> list[tuple[int, float]]:
         """Return the last step and the mean reward of each bin in which episodes ended."""
-        ends = np.linspace(0, self.steps, self.sums.shape[1] + 1)[1:]
+        return self._means(self.sums[run], self.counts[run])
+
+    def success(self, run: int) -> list[tuple[int, float]]:
+        """Return the last step and the share of episodes with a positive reward of each bin."""
+        return self._means(self.successes[run], self.counts[run])
+
+    def _means(self, totals: NDArray[Any], counts: NDArray[Any]) -> list[tuple[int, float]]:
+        ends = np.linspace(0, self.steps, len(counts) + 1)[1:]
         return [
             (round(end), float(total / count))
-            for end, total, count in zip(ends, self.sums[run], self.counts[run], strict=True)
+            for end, total, count in zip(ends, totals, counts, strict=True)
             if count
         ]

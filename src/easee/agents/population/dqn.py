@@ -2,7 +2,8 @@
 
 Huber loss on one-step targets from a target network, gradient norm clipped as in PyTorch, Adam with
 its usual constants. The target network is a copy that is updated at a fixed interval. Argument
-names and defaults are those of Stable-Baselines3.
+names and defaults are those of Stable-Baselines3. Double DQN (van Hasselt et al., 2016) and n-step
+returns are options.
 """
 
 from dataclasses import dataclass, fields
@@ -22,7 +23,12 @@ from easee.errors import ArgumentError
 
 @dataclass(frozen=True)
 class Settings:
-    """Hyperparameters of a run; see `stable_baselines3.DQN`."""
+    """Hyperparameters of a run; see `stable_baselines3.DQN`.
+
+    Attributes:
+        n_steps: number of rewards that are summed before a target bootstraps.
+        double: whether the online network selects the action that the target network evaluates.
+    """
 
     steps: int
     learning_rate: float = 1e-4
@@ -37,19 +43,28 @@ class Settings:
     exploration_initial_eps: float = 1.0
     exploration_final_eps: float = 0.05
     max_grad_norm: float = 10.0
+    n_steps: int = 1
+    double: bool = False
 
     def __post_init__(self) -> None:
         # Converts to Python numbers, which checkpoints can store as JSON.
         for field in fields(self):
             name, value = field.name, getattr(self, field.name)
             is_number = isinstance(value, Real) and not isinstance(value, bool)
-            if field.type is int:
+            if field.type is bool:
+                if not isinstance(value, bool):
+                    raise ArgumentError(f"expected {name} as True or False, found {value!r}")
+            elif field.type is int:
                 value = checked_count(value, name, least=0 if name == "learning_starts" else 1)
             elif name in ("gamma", "exploration_initial_eps", "exploration_final_eps"):
                 value = checked_share(value, name)
             elif not is_number or not 0.0 < value < np.inf:
                 raise ArgumentError(f"expected {name} as a positive number, found {value!r}")
-            object.__setattr__(self, name, value if field.type is int else float(value))
+            object.__setattr__(self, name, float(value) if field.type is float else value)
+        if self.n_steps > self.buffer_size:
+            raise ArgumentError(
+                f"expected n_steps of at most buffer_size {self.buffer_size}, found {self.n_steps}"
+            )
 
     @property
     def total_steps(self) -> int:
@@ -69,12 +84,16 @@ class Settings:
 
 
 class Batch(NamedTuple):
-    """A batch of transitions; `dones` is 1.0 where the episode terminated (not truncated)."""
+    """A batch of transitions over one or more steps.
+
+    `rewards` are discounted sums over the steps. `discounts` weigh the value of the observation
+    after them: gamma to the number of steps, 0 where the episode terminated (not truncated).
+    """
 
     observations: Array
     actions: Array
     rewards: Array
-    dones: Array
+    discounts: Array
     next_observations: Array
 
 
@@ -92,10 +111,17 @@ def init(network: Network, settings: Settings, key: Array, shape: Any, n_actions
     return Learner(params, params, optax.adam(settings.learning_rate).init(params))
 
 
-def loss(network: Network, params: Params, target: Params, batch: Batch, gamma: float) -> Array:
+def loss(
+    network: Network, settings: Settings, params: Params, target: Params, batch: Batch
+) -> Array:
     """Return the mean Huber loss of a batch."""
-    next_values = network.apply(target, batch.next_observations).max(axis=1)
-    targets = batch.rewards + (1.0 - batch.dones) * gamma * next_values
+    next_values = network.apply(target, batch.next_observations)
+    if settings.double:
+        best = network.apply(params, batch.next_observations).argmax(axis=1)
+        bootstrap = jnp.take_along_axis(next_values, best[:, None], axis=1)[:, 0]
+    else:
+        bootstrap = next_values.max(axis=1)
+    targets = batch.rewards + batch.discounts * bootstrap
     values = network.apply(params, batch.observations)
     chosen = jnp.take_along_axis(values, batch.actions[:, None], axis=1)[:, 0]
     losses: Array = optax.losses.huber_loss(chosen, jax.lax.stop_gradient(targets), delta=1.0)
@@ -105,7 +131,7 @@ def loss(network: Network, params: Params, target: Params, batch: Batch, gamma: 
 def update(network: Network, settings: Settings, learner: Learner, batch: Batch) -> Learner:
     """Return the learner after one gradient step."""
     params, target, adam = learner
-    gradient = jax.grad(lambda p: loss(network, p, target, batch, settings.gamma))(params)
+    gradient = jax.grad(lambda p: loss(network, settings, p, target, batch))(params)
     # PyTorch's clip_grad_norm_ adds the same small number.
     scale = jnp.minimum(1.0, settings.max_grad_norm / (optax.tree.norm(gradient) + 1e-6))
     gradient = jax.tree.map(lambda g: g * scale, gradient)

@@ -40,10 +40,13 @@ class Network:
     Attributes:
         convolutions: layers for observations (height, width, channels); none for vectors.
         hidden: number of units of each hidden layer.
+        layer_norm: whether the inputs of each ReLU are normalised to mean 0 and variance 1 over
+            the units of a layer (Ba et al., 2016), without a learned scale.
     """
 
     convolutions: tuple[Convolution, ...] = ()
     hidden: tuple[int, ...] = (64, 64)
+    layer_norm: bool = False
 
     def init(self, key: Array, observation_shape: Shape, n_actions: int) -> Params:
         """Return random weights, uniform within 1 / sqrt(fan-in) as by default in PyTorch."""
@@ -82,12 +85,19 @@ class Network:
         """Return the values (batch, n_actions) of observations (batch, ...)."""
         values = observations
         for layer, p in zip(self.convolutions, params, strict=False):
-            values = jax.nn.relu(_patches(values, layer) @ _matrix(p["w"], layer) + p["b"])
+            values = self._activate(_patches(values, layer) @ _matrix(p["w"], layer) + p["b"])
         values = values.reshape(len(values), -1)
         *dense, last = params[len(self.convolutions) :]
         for p in dense:
-            values = jax.nn.relu(values @ p["w"] + p["b"])
+            values = self._activate(values @ p["w"] + p["b"])
         return values @ last["w"] + last["b"]
+
+    def _activate(self, values: Array) -> Array:
+        """Return the outputs of a layer, normalised over all axes but the batch's."""
+        if self.layer_norm:
+            axes = tuple(range(1, values.ndim))
+            values = jax.nn.standardize(values, axis=axes, epsilon=1e-5)
+        return jax.nn.relu(values)
 
 
 def _init_layer(key: Array, shape: Shape) -> dict[str, Array]:
@@ -141,3 +151,5 @@ CATCHER = Network(
 NATURE = Network(
     (Convolution(32, 8, 4), Convolution(64, 4, 2), Convolution(64, 3, 1)), hidden=(512,)
 )
+# For the views of MiniGrid, 7 x 7 cells.
+MINIGRID = Network((Convolution(16, 3, 1), Convolution(16, 3, 1)), hidden=(64,))

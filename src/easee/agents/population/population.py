@@ -20,9 +20,11 @@ from jax import Array
 import easee.agents.population.dqn as dqn
 from easee.agents.compat import check_actions, explorer_type_error
 from easee.agents.population.base import BasePopulation, check_static
+from easee.agents.population.bonuses import NO_BONUS, Bonus
 from easee.agents.population.curves import Curves, Scores
 from easee.agents.population.dqn import Batch, Learner, Settings
 from easee.agents.population.networks import MLP, Network
+from easee.agents.population.replay import Segments, StateReplay
 from easee.envs.jax import World
 from easee.errors import ArgumentError
 from easee.explorers import jax as explorers
@@ -42,6 +44,8 @@ class Population(BasePopulation):
         settings: hyperparameters of all runs.
         network: Q-network of all runs.
         bins: number of points of the learning curves.
+        bonus: reward that is added for novel states, see `easee.agents.population.bonuses`; the
+            learning curves do not include it.
 
     Raises:
         ArgumentError: explorers do not fit the world's actions.
@@ -64,17 +68,20 @@ class Population(BasePopulation):
         settings: Settings,
         network: Network = MLP,
         bins: int = 50,
+        bonus: Bonus = NO_BONUS,
     ) -> None:
         check_static(world, "a world like those of easee.envs.jax", "restart")
         super().__init__(tables, seeds, settings, network, bins)
         if settings.total_steps * self.bins >= 2**31:
             raise ArgumentError(f"{bins} bins are too many for {settings.steps:,} steps")
-        self.world = world
+        check_static(bonus, "a bonus like those of easee.agents.population.bonuses", "rewards")
+        self.world, self.bonus = world, bonus
         self.tables = explorers.stack([_fit_tables(explorer, world) for explorer in tables])
         digest = hashlib.sha256(b"".join(np.asarray(leaf).tobytes() for leaf in self.tables))
         self.description |= {"world": repr(world), "explorers": digest.hexdigest()[:32]}
+        self.description |= {"bonus": repr(bonus)}
         self.keys = jax.vmap(jax.random.key)(jnp.asarray(self.seeds))
-        init = partial(_init_runs, world, network, settings, self.bins)
+        init = partial(_init_runs, self._static(learns=False), self.bins)
         self._check_memory(jax.eval_shape(init, self.keys), world.observation_shape)
         self.runs: Run = init(self.keys)
 
@@ -84,16 +91,18 @@ class Population(BasePopulation):
         for learns, end in ((False, min(step, self.settings.warm_up)), (True, step)):
             rollouts = -(-(end - self.steps) // freq)
             if rollouts > 0:
-                static = StaticArgs(self.world, self.network, self.settings, learns)
-                first = self.steps // freq
+                static, first = self._static(learns), self.steps // freq
                 self.runs = _train(static, self.runs, self.tables, self.keys, first, rollouts)
                 self.steps += rollouts * freq
+
+    def _static(self, learns: bool) -> StaticArgs:
+        return StaticArgs(self.world, self.network, self.settings, self.bonus, learns)
 
     def curves(self) -> Curves:
         """Return the learning curves so far; waits until the device is done."""
         scores = self.runs.scores
-        sums, counts = np.asarray(scores.sums, float), np.asarray(scores.counts, np.int64)
-        return Curves(sums, counts, self.settings.steps)
+        counts, successes = (np.asarray(a, np.int64) for a in (scores.counts, scores.successes))
+        return Curves(np.asarray(scores.sums, float), counts, successes, self.settings.steps)
 
     def _arrays(self) -> Run:
         return self.runs
@@ -115,38 +124,6 @@ def _fit_tables(explorer: Tables | ExplorationPolicy, world: World) -> Tables:
     return explorer
 
 
-class StateReplay(NamedTuple):
-    """The last transitions of a run; step t is stored at index t modulo the size.
-
-    States are stored packed, and observations are computed when sampled.
-    """
-
-    before: Any
-    after: Any
-    actions: Array
-    rewards: Array
-    dones: Array
-
-    @classmethod
-    def empty(cls, size: int, state: Any) -> StateReplay:
-        """Return a replay buffer of `size` transitions between states like the given one."""
-        states = jax.tree.map(lambda leaf: jnp.zeros((size, *leaf.shape), leaf.dtype), state)
-        return cls(states, states, jnp.zeros(size, jnp.int32), jnp.zeros(size), jnp.zeros(size))
-
-    def add(self, step: Array, transition: StateReplay) -> StateReplay:
-        """Return the buffer with the transition of a step in place of the oldest."""
-        index = step % len(self.actions)
-        replay: StateReplay = jax.tree.map(lambda a, new: a.at[index].set(new), self, transition)
-        return replay
-
-    def sample(self, key: Array, filled: Array, count: int, world: World) -> Batch:
-        """Return `count` transitions drawn from the first `filled`, or from all stored if fewer."""
-        indices = jax.random.randint(key, (count,), 0, jnp.minimum(filled, len(self.actions)))
-        before, after, actions, rewards, dones = jax.tree.map(lambda stored: stored[indices], self)
-        unpack = jax.vmap(world.unpack)
-        return Batch(unpack(before), actions, rewards, dones, unpack(after))
-
-
 class Run(NamedTuple):
     """The state of a run."""
 
@@ -155,23 +132,7 @@ class Run(NamedTuple):
     state: Any
     replay: StateReplay
     scores: Scores
-
-
-@partial(jax.jit, static_argnums=(0, 1, 2, 3))
-def _init_runs(world: World, network: Network, settings: Settings, bins: int, keys: Array) -> Run:
-    def init_run(key: Array) -> Run:
-        reset_key, weights_key = jax.random.split(jax.random.fold_in(key, 2**31 - 1))
-        state = world.reset(reset_key)
-        return Run(
-            dqn.init(network, settings, weights_key, world.observation_shape, world.n_actions),
-            explorers.init(),
-            state,
-            StateReplay.empty(settings.buffer_size, world.pack(state)),
-            Scores.empty(bins),
-        )
-
-    runs: Run = jax.vmap(init_run)(keys)
-    return runs
+    bonus: Any
 
 
 class StaticArgs(NamedTuple):
@@ -180,7 +141,30 @@ class StaticArgs(NamedTuple):
     world: World
     network: Network
     settings: Settings
+    bonus: Bonus
     learns: bool
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _init_runs(static: StaticArgs, bins: int, keys: Array) -> Run:
+    world, network, settings, bonus, _ = static
+
+    def init_run(key: Array) -> Run:
+        own_key = jax.random.fold_in(key, 2**31 - 1)
+        reset_key, weights_key = jax.random.split(own_key)
+        state = world.reset(reset_key)
+        packed = world.pack(state)
+        return Run(
+            dqn.init(network, settings, weights_key, world.observation_shape, world.n_actions),
+            explorers.init(),
+            state,
+            StateReplay.empty(settings.buffer_size, packed),
+            Scores.empty(bins),
+            bonus.init(jax.random.fold_in(own_key, 2), world),
+        )
+
+    runs: Run = jax.vmap(init_run)(keys)
+    return runs
 
 
 @partial(jax.jit, static_argnums=0, donate_argnums=1)
@@ -200,7 +184,7 @@ def _collect_and_update(
     static: StaticArgs, run: Run, tables: Tables, key: Array, first: Array
 ) -> Run:
     """Return one run after `train_freq` steps, from step `first` on, and an update."""
-    world, network, settings, learns = static
+    world, network, settings, bonus, learns = static
     freq = settings.train_freq
 
     def step(i: Array, run: Run) -> Run:
@@ -209,19 +193,34 @@ def _collect_and_update(
     run = jax.lax.fori_loop(0, freq, step, run, unroll=freq <= MAX_UNROLLED)
     last = first + freq
     # The weights have not changed since `first`, so the target may be copied at any step between.
-    learner = dqn.sync_target(settings, run.learner, first, last)
+    learner, novelty = dqn.sync_target(settings, run.learner, first, last), run.bonus
     if learns:
         # 2, because the step after this one splits the same key into its children 0 and 1.
         update_key = jax.random.fold_in(jax.random.fold_in(key, last), 2)
         for i in range(settings.gradient_steps):
-            sample_key = jax.random.fold_in(update_key, i)
-            batch = run.replay.sample(sample_key, last, settings.batch_size, world)
+            segments = run.replay.sample(
+                jax.random.fold_in(update_key, i),
+                last,
+                settings.batch_size,
+                settings.n_steps,
+                settings.gamma,
+            )
+            novelty, extra = bonus.rewards(novelty, world, segments.after)
+            batch = _make_batch(world, segments, extra)
             learner = dqn.update(network, settings, learner, batch)
-    return run._replace(learner=learner)
+    return run._replace(learner=learner, bonus=novelty)
+
+
+def _make_batch(world: World, segments: Segments, extra: Array) -> Batch:
+    """Return the batch of some segments, with additional rewards (count, n)."""
+    unpack = jax.vmap(world.unpack)
+    rewards = ((segments.rewards + extra) * segments.weights).sum(axis=1)
+    observations, next_observations = unpack(segments.before), unpack(segments.final())
+    return Batch(observations, segments.actions, rewards, segments.discounts, next_observations)
 
 
 def _step(static: StaticArgs, run: Run, tables: Tables, key: Array, step: Array) -> Run:
-    world, network, settings, learns = static
+    world, network, settings, bonus, learns = static
     explore_key, restart_key = jax.random.split(jax.random.fold_in(key, step))
     greedy = jnp.zeros((), jnp.int32)
     if learns:
@@ -230,8 +229,10 @@ def _step(static: StaticArgs, run: Run, tables: Tables, key: Array, step: Array)
     explorer, action, _ = explorers.choose(tables, run.explorer, greedy, epsilon, explore_key)
     after, reward, terminated, truncated = world.step(run.state, action)
     done = terminated | truncated
-    ends = jnp.asarray(terminated, jnp.float32)
-    transition = StateReplay(world.pack(run.state), world.pack(after), action, reward, ends)
+    packed = world.pack(after)
+    transition = StateReplay(
+        world.pack(run.state), packed, action, reward, jnp.asarray(terminated, jnp.float32), done
+    )
     restarted = world.restart(after, restart_key)
     return Run(
         run.learner,
@@ -239,4 +240,5 @@ def _step(static: StaticArgs, run: Run, tables: Tables, key: Array, step: Array)
         jax.tree.map(lambda new, old: jnp.where(done, new, old), restarted, after),
         run.replay.add(step, transition),
         run.scores.add(step + 1, settings.steps, reward, done),
+        bonus.visit(run.bonus, packed),
     )

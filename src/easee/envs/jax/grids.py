@@ -110,3 +110,32 @@ class RotationGrid(_Grid):
         ahead = self._clip(place[:2] + int32(grids.HEADINGS)[place[2]])
         heading = (place[2] + (action == 2) - (action == 1)) % 4
         return jnp.append(jnp.where(action == 0, ahead, place[:2]), heading)
+
+
+@dataclass(frozen=True)
+class GoalGrid(RotationGrid):
+    """A rotation grid with a reward of 1 in the corner (0, 0): `easee.envs.GoalGrid`.
+
+    Args:
+        size, start: as in `RotationGrid`.
+        max_steps: as in `RotationGrid`; eight times the longer side by default.
+
+    >>> world = GoalGrid(3, start=(1, 0, 3))
+    >>> state, reward, terminated, truncated = world.step(world.reset(jax.random.key(0)), 0)
+    >>> state.place.tolist(), float(reward), bool(terminated), world.max_steps
+    ([0, 0, 3], 1.0, True, 24)
+    """
+
+    size: int | tuple[int, int] = 51
+    _env = grids.GoalGrid
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.max_steps is None:
+            set_fields(self, max_steps=grids.GOAL_STEPS * max(self.shape[:2]))
+
+    def step(self, state: GridState, action: ArrayLike) -> tuple[GridState, *Outcome]:
+        """Move or turn; the goal ends the episode."""
+        next_state, _, _, truncated = super().step(state, action)
+        terminated = (next_state.place[:2] == 0).all()
+        return next_state, terminated.astype(jnp.float32), terminated, truncated

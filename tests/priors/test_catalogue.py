@@ -17,6 +17,7 @@ SIZES = {
     "rotation-grid-complete": (3, 5),
     "doorkey": (5, 5),
     "minigrid": (7, 6),
+    "doorkey-usual": (5, 7),
     "minigrid-usual": (7, 10),
     "catcher": (2, 1),
     "freeway": (3, 2),

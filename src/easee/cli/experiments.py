@@ -52,7 +52,10 @@ def run_command(
         int | None, typer.Option(help="Number of seeds; by default the figure's own.")
     ] = None,
     steps: Steps = None,
-    arm: Annotated[list[str] | None, typer.Option(help="Run only this arm; repeatable.")] = None,
+    arm: Annotated[
+        list[str] | None,
+        typer.Option(help="Run only this arm, or arms like 'goal-51/*'; repeatable."),
+    ] = None,
     jobs: Annotated[
         int | None, typer.Option(help="Number of processes; by default one per core.")
     ] = None,
@@ -61,25 +64,39 @@ def run_command(
     address: Annotated[
         str | None, typer.Option(help="Address of the Ray cluster (--backend ray).")
     ] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(
+            help="Stop after this time; the same command goes on from there (--backend population)."
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Discard existing results.")] = False,
 ) -> None:
     """Run the unfinished runs of a figure, then draw it."""
+    from easee.experiments.harness.figure import chosen_runs
     from easee.experiments.harness.runner import run_missing
+    from easee.experiments.harness.store import Store
 
     figure, results = _figure_and_folder(name, steps, backend, folder)
     if figure.reduced:
         print_line(figure.reduced)
+    seeds = figure.seeds if seeds is None else seeds
+    runs = chosen_runs(figure, seeds, arm)
     rows = run_missing(
         figure,
         results,
-        seeds=figure.seeds if seeds is None else seeds,
+        seeds=seeds,
         arms=arm,
         jobs=jobs,
         backend=backend,
         address=address,
+        minutes=minutes,
         force=force,
         console=err,
     )
+    if minutes is not None and (left := len(Store(figure, results).missing(runs))):
+        print_line(f"{left} runs are not finished: give the same command again to go on", err)
+        return
     if not rows:
         raise ArgumentError("no episode ended, so there is nothing to draw: increase --steps")
     _show_figure(figure, rows, results)

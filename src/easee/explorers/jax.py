@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from easee._utils.extras import requires_extra
 from easee.errors import ArgumentError
@@ -83,6 +83,11 @@ def from_policy(policy: ExplorationPolicy, floor: Floor = None) -> Tables:
 def uniform(n_actions: int) -> Tables:
     """Return the tables of uniform exploration."""
     return _tables(PolicyTable.uniform(n_actions), np.ones(1))
+
+
+def fixed(probabilities: ArrayLike) -> Tables:
+    """Return the tables of independent actions with given probabilities, float (k,)."""
+    return _tables(PolicyTable.fixed(probabilities), np.ones(1))
 
 
 def zeta(n_actions: int, mu: float = 2.0) -> Tables:

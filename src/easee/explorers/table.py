@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from easee._utils.arrays import Floats, freeze
 from easee._utils.checks import checked_count, checked_share
-from easee.errors import ArgumentTypeError
+from easee.errors import ArgumentError, ArgumentTypeError
 from easee.explorers.sampling import cumulative_rows
 from easee.policy import ExplorationPolicy, checked_floors
 
@@ -73,9 +73,18 @@ class PolicyTable:
     def uniform(cls, n_actions: int) -> PolicyTable:
         """Build the table of a single node where all actions are equally likely."""
         k = checked_count(n_actions, "n_actions")
-        probabilities, next_nodes = np.full((1, k), 1.0 / k), np.full((1, k), -1, np.int32)
-        names = tuple(map(str, range(k)))
-        return cls(names, probabilities, cumulative_rows(probabilities), next_nodes, 1)
+        return cls.fixed(np.full(k, 1.0 / k))
+
+    @classmethod
+    def fixed(cls, probabilities: ArrayLike) -> PolicyTable:
+        """Build the table of a single node with given action probabilities, float (k,)."""
+        row = np.asarray(probabilities, float)
+        if row.ndim != 1 or not len(row) or not (row >= 0).all() or abs(row.sum() - 1.0) > 1e-9:
+            raise ArgumentError(
+                f"expected probabilities of actions that sum to 1, found {probabilities!r}"
+            )
+        names, next_nodes = tuple(map(str, range(len(row)))), np.full((1, len(row)), -1, np.int32)
+        return cls(names, row[None], cumulative_rows(row[None]), next_nodes, 1)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -18,6 +18,10 @@ DOORKEY_ACTIONS = ("left", "right", "forward", "pickup", "open")
 MINIGRID_ACTIONS = ("left", "right", "forward", "pickup", "drop", "toggle", "done")
 
 _TURNS = (inverse("left", "right"), power("left", 2, equals="right right"))
+_OPEN_SPACE = (  # false at walls
+    "forward right forward left ~ right forward left forward @ 0.1",
+    "forward left left forward ~ left left @ 0.3",
+)
 
 
 def get(name: str) -> Equivalences:
@@ -101,6 +105,18 @@ def doorkey() -> Equivalences:
     return Equivalences(DOORKEY_ACTIONS, [*_TURNS, idempotent("open"), idempotent("pickup")])
 
 
+def doorkey_usual() -> Equivalences:
+    """Return a prior for DoorKey with relations that usually hold.
+
+    Picking up and opening do nothing, and corners and about-turns are free of walls.
+
+    >>> len(doorkey_usual())
+    7
+    """
+    usual: list[AnyRelation] = [noop(name, rate=0.01) for name in ("pickup", "open")]
+    return Equivalences(DOORKEY_ACTIONS, [*_TURNS, *_OPEN_SPACE, *usual])
+
+
 def minigrid() -> Equivalences:
     """Return a prior for MiniGrid's seven actions if `done` does not end the episode.
 
@@ -123,8 +139,7 @@ def minigrid_usual() -> Equivalences:
     True
     """
     usual: list[AnyRelation] = [
-        "forward right forward left ~ right forward left forward @ 0.1",
-        "forward left left forward ~ left left @ 0.3",
+        *_OPEN_SPACE,
         *(noop(name, rate=0.05) for name in ("pickup", "drop", "toggle")),
         "pickup drop ~ @ 0.05",
     ]
@@ -202,6 +217,9 @@ _PRIORS: dict[str, tuple[str, Callable[[], Equivalences]]] = {
     "doorkey": (
         "turns undo each other, two left turns are two right turns, open and pickup idempotent",
         doorkey),
+    "doorkey-usual": (
+        "turns as above; corners and about-turns usually hold; pickup and open usually do nothing",
+        doorkey_usual),
     "minigrid": (
         "turns undo each other, two left turns are two right turns, pickup and drop idempotent, "
         "done is nothing", minigrid),

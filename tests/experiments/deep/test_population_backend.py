@@ -8,7 +8,7 @@ from easee.agents.population import Population
 from easee.cli import app
 from easee.envs import jax as worlds
 from easee.experiments.deep import population_backend as population
-from easee.experiments.harness import runner
+from easee.experiments.harness import population_backend, runner
 from easee.experiments.harness.runner import run_missing
 from easee.experiments.harness.store import Store
 from easee.experiments.registry import FIGURES
@@ -31,8 +31,8 @@ def run(folder, **options):
 
 def interrupt(monkeypatch, step, folder, **options):
     """Run with a checkpoint after every advance, and stop at a step."""
-    monkeypatch.setattr(population, "PAUSE", 0.0)
-    monkeypatch.setattr(population, "WORTH", 0.0)
+    monkeypatch.setattr(population_backend, "PAUSE", 0.0)
+    monkeypatch.setattr(population_backend, "WORTH", 0.0)
     advance = Population.advance
 
     def stop(self, steps=None):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from easee.experiments.deep.population_backend import PopulationBackend
+from easee.experiments.deep.population_backend import BACKEND
 from easee.experiments.deep.sb3_backend import measure
 from easee.experiments.deep.tasks import BOXING, CARNIVAL, CATCHER, FREEWAY, Task
 from easee.experiments.harness.backends import one_by_one
@@ -23,7 +23,7 @@ from easee.viz.files import subplots
 SB3, POPULATION = "stable-baselines3", "population"
 BACKENDS: dict[str, Mapping[str, Backend]] = {
     SB3: one_by_one(measure),
-    POPULATION: {"population": PopulationBackend()},
+    POPULATION: {"population": BACKEND},
 }
 LAST_TENTH = "mean reward, last tenth"
 LABELS = {"uniform": "epsilon-greedy", "easee": "EASEE", "zeta": "temporally extended, µ = 2"}

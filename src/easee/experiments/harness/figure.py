@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,6 +56,7 @@ class Options:
 
     jobs: int | None = None
     address: str | None = None
+    minutes: float | None = None
 
 
 @dataclass(frozen=True)
@@ -161,13 +163,18 @@ def runs_of(arms: Mapping[str, Mapping[str, Any]]) -> Callable[[int], list[Run]]
 
 
 def chosen_runs(figure: Figure, seeds: int, arms: Iterable[str] | None = None) -> list[Run]:
-    """Return the runs of a figure for a number of seeds, of all arms or of the given ones."""
+    """Return the runs of a figure for a number of seeds, of all arms or of the given ones.
+
+    An arm may be a pattern such as "goal-51/*".
+    """
     if seeds < 1:
         raise ArgumentError(f"expected at least 1 seed, found {seeds}")
     runs = figure.runs(seeds)
     known = list(dict.fromkeys(run.arm for run in runs))
-    chosen = known if arms is None else list(arms)
-    for arm in chosen:
-        if arm not in known:
+    chosen = set(known) if arms is None else set()
+    for arm in arms or ():
+        matches = fnmatch.filter(known, arm) or [name for name in known if name == arm]
+        if not matches:
             raise ArgumentError(f"{figure.name} has no arm {arm!r}: {nearest(arm, known)}")
+        chosen.update(matches)
     return [run for run in runs if run.arm in chosen]

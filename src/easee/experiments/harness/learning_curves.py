@@ -74,13 +74,21 @@ def draw_curves(axes: Any, rows: list[Row], arms: Mapping[str, str]) -> None:
         rewards = _rewards(rows, arm)
         if not rewards:
             continue
-        by_step = group(sorted(rewards, key=attrgetter("step")), attrgetter("step"))
-        means = [mean_interval(row.value for row in part) for part in by_step.values()]
-        curve(axes, list(by_step), means, color=colour, label=label)
+        draw_means(axes, rewards, arm, color=colour, label=label)
         runs = group(rewards, attrgetter("seed")).values()
         for run in runs if 1 < len(runs) <= FEW else []:
             points = [(row.step, row.value) for row in run]
             axes.plot(*zip(*points, strict=True), color=colour, linewidth=0.6, alpha=0.6)
+
+
+def draw_means(
+    axes: Any, rows: Iterable[Row], arm: str, *, metric: str = METRIC, **style: Any
+) -> None:
+    """Draw the mean over seeds of a metric of an arm, with its interval, by step."""
+    chosen = (row for row in rows if row.arm == arm and row.metric == metric)
+    by_step = group(sorted(chosen, key=attrgetter("step")), attrgetter("step"))
+    means = [mean_interval(row.value for row in part) for part in by_step.values()]
+    curve(axes, list(by_step), means, **style)
 
 
 def _rewards(rows: Iterable[Row], arm: str) -> list[Row]:

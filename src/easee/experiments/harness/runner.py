@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from easee._utils.checks import checked_count
+from easee.errors import ArgumentError
 from easee.experiments.harness.figure import (
     Figure,
     Key,
@@ -29,6 +30,7 @@ def run_missing(
     jobs: int | None = None,
     backend: str = "local",
     address: str | None = None,
+    minutes: float | None = None,
     force: bool = False,
     console: Console | None = None,
 ) -> list[Row]:
@@ -42,6 +44,8 @@ def run_missing(
         jobs: number of local processes; by default one per core.
         backend: "local", "ray" or "population".
         address: address of a Ray cluster; by default one is started on this machine.
+        minutes: time after which runs are interrupted, to be resumed by another call; only for the
+            backend "population".
         force: discard existing results.
         console: where to show progress; by default nowhere.
     """
@@ -50,7 +54,12 @@ def run_missing(
     runs = chosen_runs(figure, seeds, arms)
     if jobs is not None:
         checked_count(jobs, "jobs")
-    options = Options(jobs, address)
+    if minutes is not None and (backend != "population" or not minutes > 0):
+        raise ArgumentError(
+            "expected a positive number of minutes with --backend population, "
+            f"found {minutes} with --backend {backend}"
+        )
+    options = Options(jobs, address, minutes)
     executor.check(runs, options)
     console = console or Console(quiet=True)
     store = Store(figure, folder)

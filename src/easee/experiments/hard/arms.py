@@ -1,0 +1,97 @@
+"""What the arms of a task explore with: an explorer, and for some a reward for novelty."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from easee.envs.minigrid import is_minigrid, minigrid_state
+from easee.errors import GraphTooLargeError
+from easee.experiments.hard.tasks import TASKS, HardTask
+from easee.experiments.harness.explorers import policy_of
+from easee.graph import unroll
+from easee.policy import ExplorationPolicy, compile
+from easee.probing.discover import discover
+
+if TYPE_CHECKING:
+    from easee.agents.population.bonuses import Bonus
+    from easee.explorers.jax import Tables
+
+MU = 2.0  # exponent of temporally extended epsilon-greedy
+COUNT_WEIGHT, RND_WEIGHT = 0.01, 0.01  # of the rewards for novelty
+EXPLORERS = {
+    "uniform": "epsilon-greedy",
+    "useful": "same knowledge, uniform moves",
+    "zeta": f"temporally extended, µ = {MU:g}",
+    "count": "count bonus",
+    "rnd": "random network distillation",
+    "exact": "EASEE, exact prior",
+    "usual": "EASEE, usual prior",
+    "discovered": "EASEE, discovered prior",
+}
+DISCOVERIES = 3  # different random seeds of discovery; runs share them
+MAX_NODES = 50_000  # of the graph of a discovered prior
+
+
+def explorers_of(task: HardTask) -> list[str]:
+    """Return the explorers of a task; without interactions, `useful` would be `uniform`."""
+    return [name for name in EXPLORERS if name != "useful" or task.interactions]
+
+
+def make_bonus(settings: Mapping[str, Any]) -> Bonus:
+    """Return the reward for novelty of an arm."""
+    from easee.agents.population import bonuses
+
+    if settings["explorer"] == "count":
+        return bonuses.CountBonus(settings.get("weight", COUNT_WEIGHT))
+    if settings["explorer"] == "rnd":
+        return bonuses.RndBonus(settings.get("weight", RND_WEIGHT))
+    return bonuses.NO_BONUS
+
+
+def make_tables(settings: Mapping[str, Any], seed: int) -> Tables:
+    """Return the explorer of an arm."""
+    from easee.explorers import jax as explorers
+
+    task, name = TASKS[settings["task"]], settings["explorer"]
+    if name in ("uniform", "count", "rnd"):
+        return explorers.uniform(task.n_actions)
+    if name == "zeta":
+        return explorers.zeta(task.n_actions, settings.get("mu", MU))
+    if name == "useful":
+        return explorers.fixed(_useful(policy_of(*task.usual)))
+    if name == "discovered":
+        return explorers.from_policy(discovered(task.name, seed % DISCOVERIES)[0])
+    prior, depth = task.exact if name == "exact" else task.usual
+    return explorers.from_policy(
+        policy_of(settings.get("prior", prior), settings.get("depth", depth))
+    )
+
+
+def _useful(policy: ExplorationPolicy) -> Any:
+    """Return the floors of a policy, with the rest spread evenly over the other useful actions."""
+    moves = policy.probabilities.any(axis=0)
+    return policy.floors + (1.0 - policy.floors.sum()) * moves / np.count_nonzero(moves)
+
+
+@lru_cache(maxsize=32)
+def discovered(name: str, seed: int) -> tuple[ExplorationPolicy, int]:
+    """Compile the discovered prior of a task at the largest depth that fits.
+
+    Returns:
+        The policy, and the number of environment steps that discovery took.
+    """
+    task = TASKS[name]
+    env = task.make_env()
+    state = minigrid_state if is_minigrid(env) and task.convolutions else None
+    found = discover(env, seed=seed, state=state, **task.discovery)
+    for depth in range(task.usual[1], 1, -1):
+        try:
+            unroll(found.equivalences, depth, max_nodes=MAX_NODES)
+        except GraphTooLargeError:
+            continue
+        break
+    return compile(found.equivalences, depth), found.env_steps

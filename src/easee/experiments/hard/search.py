@@ -1,0 +1,89 @@
+"""`hard-search`: the choice of DQN's hyperparameters and of the rivals' parameters.
+
+The learner is chosen for epsilon-greedy exploration, on the smallest goal grid, by its mean success
+over training. The rivals' own parameters are then chosen the same way. EASEE has none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from easee.experiments.hard.measures import measure_arms
+from easee.experiments.hard.tasks import BINS, LEARNER, TASKS
+from easee.experiments.hard.training import BACKEND
+from easee.experiments.harness.figure import Figure, Row, runs_of
+from easee.experiments.harness.plots import GREY, error_bars, finish
+from easee.experiments.harness.rows import count_seeds
+from easee.experiments.harness.statistics import cell, mean_interval
+from easee.viz.files import subplots
+
+TASK = TASKS["goal-31"]
+# Each learner differs from `LEARNER` in one or two settings.
+LEARNERS: dict[str, dict[str, Any]] = {
+    "chosen": {},
+    "learning rate 3e-4": {"learning_rate": 3e-4},
+    "learning rate 3e-3": {"learning_rate": 3e-3},
+    "one-step returns": {"n_steps": 1},
+    "three-step returns": {"n_steps": 3},
+    "ten-step returns": {"n_steps": 10},
+    "not double": {"double": False},
+    "no layer norm": {"layer_norm": False},
+    "target every 500 steps": {"target_update_interval": 500},
+    "target every 5,000 steps": {"target_update_interval": 5_000},
+    "update every 4 steps": {"train_freq": 4},
+    "annealing over a fifth": {"exploration_fraction": 0.2},
+    "plain DQN, learning rate 1e-4": {
+        "n_steps": 1, "double": False, "layer_norm": False, "learning_rate": 1e-4,
+    },
+}  # fmt: skip
+RIVALS: dict[str, dict[str, Any]] = {
+    **{f"zeta, mu {mu}": {"explorer": "zeta", "mu": mu} for mu in (1.5, 2.0, 2.5, 3.0)},
+    **{
+        f"count, weight {w}": {"explorer": "count", "weight": w} for w in (0.001, 0.003, 0.01, 0.03)
+    },
+    **{f"rnd, weight {w}": {"explorer": "rnd", "weight": w} for w in (0.001, 0.003, 0.01, 0.03)},
+}
+
+
+def _arms() -> dict[str, dict[str, Any]]:
+    common = {"task": TASK.name, "steps": TASK.steps, "explorer": "uniform"}
+    learners = {f"uniform/{name}": common | {"learner": v} for name, v in LEARNERS.items()}
+    return learners | {f"rival/{name}": common | settings for name, settings in RIVALS.items()}
+
+
+def table(rows: list[Row]) -> list[list[str]]:
+    """Return a line for each setting, the best first."""
+    arms = measure_arms(rows, TASK.steps)
+    lines = [["setting", "seeds", "success, whole training", "success, last tenth"]]
+    order = sorted(arms, key=lambda arm: (arm.split("/")[0] != "uniform", -sum(arms[arm].whole)))
+    for arm in order:
+        runs = arms[arm]
+        means = (cell(mean_interval(values)) for values in (runs.whole, runs.last))
+        lines.append([arm.partition("/")[2], str(len(runs.whole)), *means])
+    return lines
+
+
+def draw(rows: list[Row]) -> dict[str, Any]:
+    """Draw the mean success over training of each setting."""
+    arms = measure_arms(rows, TASK.steps)
+    figure, axes = subplots(figsize=(7, 0.6 + 0.28 * len(arms)))
+    for place, arm in enumerate(arms):
+        mean = mean_interval(arms[arm].whole)
+        axes.errorbar(mean.value, place, xerr=error_bars([mean]), fmt="o", color=GREY, capsize=2)
+    axes.set_yticks(range(len(arms)), [arm.partition("/")[2] for arm in arms], fontsize=9)
+    axes.invert_yaxis()
+    label = f"mean success over training on {TASK.name}, {count_seeds(rows)} seeds, 95% intervals"
+    finish(axes, xlabel=label, xlim=(0, 1))
+    return {"hard-search": figure}
+
+
+FIGURE = Figure(
+    name="hard-search",
+    title=f"hyperparameters of DQN and of the rivals on {TASK.name}",
+    runs=runs_of(_arms()),
+    seeds=10,
+    backends={"population": BACKEND},
+    draw=draw,
+    table=table,
+    config={"learner": dict(LEARNER), "bins": BINS, "steps": TASK.steps},
+)

@@ -1,0 +1,141 @@
+"""Tasks in which a reward must be found, and the priors that are known about them.
+
+All tasks share the hyperparameters of DQN, which were chosen for epsilon-greedy exploration
+(`easee run hard-search`); only the number of steps and the network's input differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pkgutil import resolve_name
+from typing import Any
+
+import gymnasium as gym
+
+from easee import priors
+from easee._utils.extras import requires_extra
+
+# For `easee.agents.population.Settings`. Schaul et al., "Prioritized experience replay", and later
+# agents combine double DQN with n-step returns; Gallici et al., "Simplifying deep temporal
+# difference learning" (2024), find that layer norm stabilises it.
+LEARNER: Mapping[str, Any] = {
+    "learning_rate": 1e-3,
+    "buffer_size": 100_000,
+    "learning_starts": 1_000,
+    "batch_size": 32,
+    "train_freq": 8,
+    "target_update_interval": 2_000,
+    "exploration_fraction": 0.5,
+    "exploration_final_eps": 0.1,
+    "n_steps": 5,
+    "double": True,
+}
+BINS = 50  # points of a learning curve
+
+
+@dataclass(frozen=True)
+class HardTask:
+    """A task, and what its explorers know.
+
+    Attributes:
+        name: name in the arms.
+        steps: number of training steps.
+        env: class of the Gymnasium environment as "module:name", or the id of a MiniGrid.
+        world: class of the world as "module:name".
+        options: arguments of both.
+        exact, usual: ready-made prior and depth for relations that always or usually hold.
+        discovery: arguments of `easee.discover`.
+        convolutions: whether the observations are images.
+    """
+
+    name: str
+    steps: int
+    env: str
+    world: str
+    options: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    exact: tuple[str, int] = ("rotation-grid", 6)
+    usual: tuple[str, int] = ("rotation-grid-complete", 30)
+    discovery: Mapping[str, Any] = field(default_factory=lambda: {"usually": 0.1}, hash=False)
+    convolutions: bool = False
+
+    @property
+    def n_actions(self) -> int:
+        """Number of actions."""
+        return len(priors.get(self.exact[0]).actions)
+
+    @property
+    def interactions(self) -> bool:
+        """Whether the usual prior says that some actions usually do nothing."""
+        return bool(priors.get(self.usual[0]).rates.any())
+
+    def make_env(self) -> gym.Env[Any, Any]:
+        """Return the Gymnasium environment."""
+        if ":" in self.env:
+            env: gym.Env[Any, Any] = resolve_name(self.env)(**self.options)
+            return env
+        with requires_extra("minigrid"):
+            import minigrid
+
+        gym.register_envs(minigrid)
+        return gym.make(self.env, disable_env_checker=True)
+
+    def make_world(self) -> Any:
+        """Return the world."""
+        return resolve_name(self.world)(**self.options)
+
+    def make_network(self, hidden: tuple[int, ...] = (64, 64), *, layer_norm: bool = True) -> Any:
+        """Return the Q-network: 64 units in each hidden layer, after convolutions for images."""
+        from easee.agents.population.networks import MINIGRID, Network
+
+        convolutions = MINIGRID.convolutions if self.convolutions else ()
+        return Network(convolutions, hidden[1:] if self.convolutions else hidden, layer_norm)
+
+
+def _goal_grid(size: int, steps: int) -> HardTask:
+    return HardTask(
+        f"goal-{size}",
+        steps,
+        "easee.envs:GoalGrid",
+        "easee.envs.jax:GoalGrid",
+        {"size": size},
+        # Walls are rarely met, so a tolerance finds what holds in the open, in few steps.
+        discovery={"tolerance": 0.2, "states": 50, "rollout": 2_000},
+    )
+
+
+def _minigrid(name: str, steps: int) -> HardTask:
+    return HardTask(
+        name,
+        steps,
+        name,
+        "easee.envs.jax.minigrid:MiniGrid",
+        {"id": name},
+        exact=("minigrid", 5),
+        usual=("minigrid-usual", 20),
+        convolutions=True,
+    )
+
+
+TASKS: dict[str, HardTask] = {
+    task.name: task
+    for task in (
+        _goal_grid(31, 60_000),
+        _goal_grid(51, 100_000),
+        _goal_grid(101, 250_000),
+        HardTask(
+            "doorkey",
+            400_000,
+            "easee.envs:DoorKey",
+            "easee.envs.jax:DoorKey",
+            exact=("doorkey", 6),
+            usual=("doorkey-usual", 20),
+        ),
+        _minigrid("MiniGrid-Empty-16x16-v0", 100_000),
+        _minigrid("MiniGrid-DoorKey-8x8-v0", 500_000),
+        _minigrid("MiniGrid-DoorKey-16x16-v0", 2_000_000),
+        _minigrid("MiniGrid-FourRooms-v0", 500_000),
+        _minigrid("MiniGrid-Unlock-v0", 200_000),
+        _minigrid("MiniGrid-KeyCorridorS3R1-v0", 500_000),
+    )
+}

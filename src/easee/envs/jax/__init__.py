@@ -2,7 +2,8 @@
 
 `Catcher`, `CardinalGrid`, `RotationGrid` and `DoorKey` behave like the environments of the same
 names in `easee.envs`, and `MiniGrid` like the tasks of MiniGrid, one environment at a time: use
-`jax.vmap` for several, `jax.jit` and `jax.lax.scan` to compile them. A world is a hashable constant; its state is a tuple of arrays.
+`jax.vmap` for several, `jax.jit` and `jax.lax.scan` to compile them. A world is a hashable
+constant; its state is a tuple of arrays.
 """
 
 from easee.envs.jax.world import World  # isort: skip  (first: its error names the missing extra)

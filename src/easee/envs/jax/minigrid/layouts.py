@@ -1,11 +1,12 @@
 """Banks of layouts, drawn by MiniGrid's own generators."""
 
 import difflib
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.envs.registration import load_env_creator
 from numpy.typing import NDArray
 
 from easee._utils.checks import nearest
@@ -56,7 +57,7 @@ def check_id(name: Any) -> None:
     raise ArgumentError(f"{name} cannot be a world: {_reason(spec)}; {_hint(name)}")
 
 
-@lru_cache(maxsize=None)
+@cache
 def frame_of(name: str) -> Frame:
     """Return what all layouts of a task share."""
     env = _make(name)
@@ -92,7 +93,9 @@ def _register() -> None:
 def _make(name: str) -> Any:
     """Return an environment that resets without computing an observation."""
     _register()
-    env: Any = gym.make(name).unwrapped
+    spec = gym.spec(name)
+    # Without gym.make, because its wrappers are not needed and it warns of old versions.
+    env: Any = load_env_creator(str(spec.entry_point))(**spec.kwargs)
     env.gen_obs = lambda: None
     return env
 
@@ -111,7 +114,7 @@ def _reason(spec: Any) -> str:
     if entry_point.startswith(f"{MODULE}.babyai"):
         return "the success of BabyAI's tasks depends on the text of a mission"
     if entry_point.startswith(f"{MODULE}.wfc"):
-        return "its layouts take too long to draw for a bank"
+        return "its layouts need the packages of MiniGrid's extra wfc"
     return f"the rules of {entry_point} are not implemented"
 
 

@@ -71,9 +71,8 @@ def _visible(cells: jax.Array) -> jax.Array:
 def _spread(seen: jax.Array, clear: jax.Array, view: int, direction: int) -> jax.Array:
     """Return the cells of a row that sight passes in a direction, the last cell excepted.
 
-    Args:
-        seen, clear: bits of the cells that are seen, and that can be seen through.
-        direction: 1 towards higher bits, -1 towards lower bits.
+    `seen` and `clear` are the bits of the cells that are seen, and that can be seen through; the
+    direction is 1 towards higher bits, -1 towards lower bits.
     """
     last = view - 1 if direction == 1 else 0
     clear = clear & jnp.uint32((1 << view) - 1 - (1 << last))

@@ -1,6 +1,6 @@
 """Steps per second of MiniGrid's tasks as worlds, compared with MiniGrid itself.
 
-    python -m benchmarks.minigrid_throughput [--environments 64 1024] [--ids MiniGrid-DoorKey-8x8-v0]
+    python -m benchmarks.minigrid_throughput [--environments 64 1024] [--ids ID ...]
 
 A step takes a random action, computes the image and, at the end of an episode, draws a new layout.
 Worlds take all steps in one compiled program, on the GPU if there is one; MiniGrid takes them in
@@ -23,6 +23,8 @@ import numpy as np
 from rich.console import Console
 
 from easee.envs.jax import MiniGrid
+
+wait: Any = jax.block_until_ready
 
 IDS = (
     "MiniGrid-Empty-8x8-v0",
@@ -74,7 +76,7 @@ def world_rate(world: MiniGrid, environments: int) -> float:
         return jax.lax.fori_loop(0, count, turn, (states, images))
 
     def work(count: int) -> None:
-        jax.block_until_ready(walk(states, count))
+        wait(walk(states, count))
 
     return environments * rate(work)
 

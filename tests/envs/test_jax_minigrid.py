@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import zlib
+from typing import Any
 
 import numpy as np
 import pytest
@@ -125,7 +126,7 @@ def describe(env, action, before, outcome):
         yield f"enter {front[0]}"
 
 
-_walks = {}
+_walks: dict[Any, Any] = {}
 
 
 def walk(world, starts, inputs):
@@ -292,7 +293,7 @@ def test_layouts_are_those_of_minigrids_seeds(name):
     images = decode(bank.grids)
     for number in range(3):
         observation, _ = env.reset(seed=first + number)
-        inner = env.unwrapped
+        inner: Any = env.unwrapped
         np.testing.assert_array_equal(images[number], inner.grid.encode())
         assert bank.places[number].tolist() == list(inner.agent_pos)
         assert bank.headings[number] == inner.agent_dir == observation["direction"]
@@ -373,7 +374,7 @@ def test_a_world_is_a_constant():
     assert world.action_names == MINIGRID_ACTIONS == tuple(action.name for action in Actions)
     assert layouts.bank_of(EMPTY, 3, 0) is layouts.bank_of(EMPTY, 3, 0)
     with pytest.raises(AttributeError):
-        world.view = 7
+        setattr(world, "view", 7)  # noqa: B010
 
 
 @pytest.mark.slow

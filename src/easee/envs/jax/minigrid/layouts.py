@@ -36,7 +36,11 @@ class Frame(NamedTuple):
 
 
 def supported() -> list[str]:
-    """Return the ids of all registered tasks of MiniGrid that can be a world."""
+    """Return the ids of all registered tasks of MiniGrid that can be a world.
+
+    >>> "MiniGrid-DoorKey-8x8-v0" in supported(), "MiniGrid-Dynamic-Obstacles-5x5-v0" in supported()
+    (True, False)
+    """
     _register()
     return [name for name, spec in gym.registry.items() if _class_name(spec) in RULES]
 

@@ -12,7 +12,8 @@ from tests.strategies import presentations
 libsemigroups = pytest.importorskip("libsemigroups_pybind11")
 
 
-INCOMPLETE = ("rotation-grid-complete", "doorkey-usual", "minigrid-usual")  # completion does not terminate
+# Completion does not terminate for these.
+INCOMPLETE = ("rotation-grid-complete", "doorkey-usual", "minigrid-usual")
 
 
 @pytest.mark.parametrize("name", priors.names())

@@ -151,5 +151,5 @@ CATCHER = Network(
 NATURE = Network(
     (Convolution(32, 8, 4), Convolution(64, 4, 2), Convolution(64, 3, 1)), hidden=(512,)
 )
-# For the views of MiniGrid, 7 x 7 cells.
-MINIGRID = Network((Convolution(16, 3, 1), Convolution(16, 3, 1)), hidden=(64,))
+# For the views of MiniGrid: 7 x 7 cells, then 3 x 3, then 1.
+MINIGRID = Network((Convolution(16, 3, 2), Convolution(32, 3, 1)), hidden=(64,))

@@ -39,7 +39,8 @@ def measured(run: Run, curves: Curves, index: int) -> Measured:
 
     The steps of discovery come first, without any success, and count as steps of training.
     """
-    points, steps = curves.success(index), run.settings["steps"]
+    points = [(step, round(value, 4)) for step, value in curves.success(index)]
+    steps = run.settings["steps"]
     if run.settings["explorer"] != "discovered":
         return [(step, SUCCESS, value) for step, value in points]
     cost = discovered(run.settings["task"], run.seed % DISCOVERIES)[1]

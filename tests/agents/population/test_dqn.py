@@ -133,3 +133,37 @@ def test_invalid_settings_are_rejected(name, value):
 
 def test_a_learning_rate_may_be_an_integer():
     assert Settings(10, learning_rate=np.int64(1)).learning_rate == 1.0
+
+
+def values(network, params, observations):
+    return np.asarray(network.apply(params, observations), np.float64)
+
+
+def test_double_dqn_evaluates_the_online_network_s_action_with_the_target_network():
+    network, settings = networks.MLP, Settings(10, double=True)
+    keys = jax.random.split(jax.random.key(0), 3)
+    params, target = (network.init(key, (4,), 3) for key in keys[:2])
+    observations, after = jax.random.normal(keys[2], (2, 6, 4))
+    batch = Batch(observations, jnp.arange(6) % 3, jnp.ones(6), jnp.full(6, 0.5), after)
+    rows = np.arange(6)
+    best = values(network, params, after).argmax(axis=1)
+    targets = 1.0 + 0.5 * values(network, target, after)[rows, best]
+    errors = np.abs(values(network, params, observations)[rows, rows % 3] - targets)
+    huber = np.where(errors <= 1.0, 0.5 * errors**2, errors - 0.5)
+    found = dqn.loss(network, settings, params, target, batch)
+    assert float(found) == pytest.approx(huber.mean(), rel=1e-5)
+    plain = dqn.loss(network, Settings(10), params, target, batch)
+    assert float(plain) != pytest.approx(float(found), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"double": 1}, "double as True or False, found 1"),
+        ({"n_steps": 0}, "n_steps"),
+        ({"n_steps": 9, "buffer_size": 8}, "n_steps of at most buffer_size 8, found 9"),
+    ],
+)
+def test_invalid_options_are_rejected(change, message):
+    with pytest.raises(ArgumentError, match=message):
+        Settings(10, **change)

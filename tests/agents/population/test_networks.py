@@ -1,3 +1,5 @@
+import dataclasses
+
 import jax
 import numpy as np
 import pytest
@@ -86,3 +88,19 @@ def test_observations_of_the_wrong_shape_are_rejected():
         networks.NATURE.init(jax.random.key(0), (20, 20, 4), 2)
     with pytest.raises(ArgumentError, match="height, width, channels"):
         networks.CATCHER.init(jax.random.key(0), (4,), 2)
+
+
+@pytest.mark.parametrize("network", [networks.Network(hidden=(16, 8)), networks.MINIGRID])
+def test_layer_norm_makes_hidden_layers_independent_of_their_scale(network):
+    normed = dataclasses.replace(network, layer_norm=True)
+    shape = (7, 7, 15) if network.convolutions else (5,)
+    params = normed.init(jax.random.key(0), shape, 3)
+    observations = jax.random.normal(jax.random.key(1), (4, *shape))
+    # Scaled weights and biases of a layer are normalised away.
+    scaled = [jax.tree.map(lambda p: 10.0 * p, params[0]), *params[1:]]
+    np.testing.assert_allclose(
+        normed.apply(params, observations), normed.apply(scaled, observations), rtol=1e-2, atol=1e-3
+    )
+    assert not np.allclose(
+        network.apply(params, observations), network.apply(scaled, observations), atol=1e-2
+    )

@@ -131,7 +131,7 @@ TASKS: dict[str, HardTask] = {
             exact=("doorkey", 6),
             usual=("doorkey-usual", 20),
         ),
-        _minigrid("MiniGrid-Empty-16x16-v0", 50_000),
+        _minigrid("MiniGrid-Empty-16x16-v0", 40_000),
         _minigrid("MiniGrid-DoorKey-8x8-v0", 500_000),
         _minigrid("MiniGrid-DoorKey-16x16-v0", 2_000_000),
         _minigrid("MiniGrid-FourRooms-v0", 500_000),

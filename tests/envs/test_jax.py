@@ -31,6 +31,7 @@ ROOMS = [
     (worlds.RotationGrid, grids.RotationGrid, (6, 3), (5, 1, 2)),
     (worlds.RotationGrid, grids.RotationGrid, (1, 4), None),
 ]
+GOAL_GRIDS = [(5, None), ((3, 6), (2, 5, 1)), ((2, 1), None)]
 LAYOUTS = [((12, 9), 9), ((1, 1), 1), ((12, 17), 16), ((6, 8), 17)]  # key and door
 WORLDS = [
     worlds.Catcher(),
@@ -90,6 +91,25 @@ def play(env, world, first, state, choose, n_episodes):
 def p_value(counts):
     """Return the p-value of a chi-square test of uniformity."""
     return chisquare(counts).pvalue
+
+
+@pytest.mark.parametrize(("size", "start"), GOAL_GRIDS)
+def test_goal_grid_equals_its_environment_over_whole_episodes(size, start):
+    rng = np.random.default_rng(0)
+    env, world = grids.GoalGrid(size, start), worlds.GoalGrid(size, start)
+    assert world.max_steps == env.max_steps
+    first, _ = env.reset(seed=0)
+    state = world.reset(jax.random.key(0))
+    steps_taken = play(env, world, first, state, lambda env: int(rng.integers(3)), 12)
+    outcomes = {(reward, terminated) for _, reward, terminated, _ in steps_taken}
+    assert outcomes == {(0.0, False), (1.0, True)}
+
+
+def test_goal_grid_is_truncated_at_its_limit():
+    env, world = grids.GoalGrid(9, max_steps=7), worlds.GoalGrid(9, max_steps=7)
+    first, _ = env.reset(seed=0)
+    steps_taken = play(env, world, first, world.reset(jax.random.key(0)), lambda env: 1, 2)
+    assert [truncated for *_, truncated in steps_taken] == 2 * ([False] * 6 + [True])
 
 
 # --- Catcher -----------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from easee._utils.checks import nearest
 from easee.errors import ArgumentError
 from easee.experiments.coverage import depth, fig3, heatmap
-from easee.experiments.deep import catcher_sweeps, dqn
+from easee.experiments.deep import catcher_readings, catcher_sweeps, dqn
 from easee.experiments.hard import depth as hard_depth
 from easee.experiments.hard import figure as hard
 from easee.experiments.hard import search as hard_search
@@ -13,7 +13,12 @@ from easee.experiments.tabular import doorkey, sensitivity
 
 COVERAGE = (fig3.FIGURE, depth.FIGURE, heatmap.FIGURE)
 TABULAR = (doorkey.FIGURE, sensitivity.FIGURE)
-DEEP = (dqn.CATCHER_FIGURE, *catcher_sweeps.FIGURES, *dqn.ATARI_FIGURES)
+DEEP = (
+    dqn.CATCHER_FIGURE,
+    *catcher_sweeps.FIGURES,
+    catcher_readings.FIGURE,
+    *dqn.ATARI_FIGURES,
+)
 HARD = (hard.FIGURE, hard_depth.FIGURE, hard_search.FIGURE)
 PRIORS = (prior_accuracy.FIGURE, wrong_priors.FIGURE, discovered_priors.FIGURE, usual_priors.FIGURE)
 FIGURES = {figure.name: figure for figure in (*COVERAGE, *TABULAR, *DEEP, *HARD, *PRIORS)}

@@ -34,7 +34,8 @@ def test_states_rarely_share_a_bin():
 
 def test_counts_are_those_of_a_dictionary():
     bonus, rng = CountBonus(0.5), np.random.default_rng(0)
-    counts, expected = bonus.init(jax.random.key(0), None), {}
+    counts = bonus.init(jax.random.key(0), None)
+    expected: dict[tuple[int, ...], int] = {}
     visit = jax.jit(bonus.visit)
     for place in rng.integers(4, size=(200, 3)):
         counts = visit(counts, jnp.asarray(place, jnp.int16))

@@ -78,8 +78,7 @@ def test_updates_are_those_of_stable_baselines3(policy, monkeypatch):
         model.train(1, 16)
         ours = jnp.asarray(theirs.transpose(0, 1, 3, 4, 2) / 255 if cnn else theirs, jnp.float32)
         discounts = (1.0 - dones) * settings.gamma
-        batch = Batch(ours[0], jnp.array(actions), rewards, discounts, ours[1])
-        learner = update(learner, batch)
+        learner = update(learner, Batch(ours[0], jnp.array(actions), rewards, discounts, ours[1]))
         if i == 14:
             model.q_net_target.load_state_dict(model.q_net.state_dict())
             learner = dqn.sync_target(Settings(100, target_update_interval=10), learner, 5, 15)

@@ -106,6 +106,45 @@ def test_sweeps_of_catcher_have_a_picture_and_a_table(name, tmp_path):
 
 
 @pytest.mark.slow
+def test_readings_of_catcher_have_a_picture_and_a_table(tmp_path):
+    figure = FIGURES["catcher-readings"].with_steps(480)
+    arms = ["catcher-early/*", "catcher-literal-early/*"]
+    rows = run_missing(figure, tmp_path, seeds=1, arms=arms, backend="population")
+    assert figure.plot(rows, tmp_path)[0].stat().st_size > 10_000
+    header, *lines = figure.table(rows)
+    assert [line[0] for line in lines] == ["stride 2, from step 1,000", "stride 1, from step 1,000"]
+    assert all(len(line) == len(header) for line in lines)
+
+
+@pytest.mark.slow
+def test_a_population_stops_after_its_minutes_and_goes_on_from_there(tmp_path):
+    run(tmp_path / "whole", seeds=1)
+    steps = []
+    for _ in range(100):
+        rows = run(tmp_path / "cut", seeds=1, minutes=1e-9)
+        steps.append(len(rows))
+        if len(rows):
+            break
+    assert len(steps) > 2 and (tmp_path / "cut/runs.csv").exists()
+    whole, cut = ((tmp_path / name / "runs.csv").read_bytes() for name in ("whole", "cut"))
+    assert whole == cut
+
+
+@pytest.mark.parametrize(("backend", "minutes"), [("local", 5.0), ("population", 0.0)])
+def test_invalid_minutes_are_rejected(tmp_path, backend, minutes):
+    with pytest.raises(easee.EaseeError, match=f"found {minutes} with --backend {backend}"):
+        figure = FIGURES["catcher"].for_backend(backend)
+        run_missing(figure, tmp_path, seeds=1, backend=backend, minutes=minutes)
+
+
+def test_programs_on_a_cpu_have_at_most_32_runs():
+    runs = CATCHER.runs(20)
+    parts = population.BACKEND.parts(runs)
+    assert [len(part) for part in parts] == [32, 28]
+    assert [run for part in parts for run in part] == runs
+
+
+@pytest.mark.slow
 def test_a_checkpoint_of_other_runs_is_kept(tmp_path):
     run(tmp_path, seeds=1, arms=["uniform"])
     (tmp_path / "parts").mkdir()

@@ -40,6 +40,7 @@ def test_results_are_a_long_table_and_a_description(tmp_path):
     meta = json.loads((tmp_path / "meta.json").read_text())
     assert meta["figure"] == "fig3" and meta["versions"]["easee"] == easee.__version__
     assert {"config", "command"} <= set(meta)
+    assert list(meta["machines"].values()) == [6]  # all runs were done by one machine
     assert not (tmp_path / "parts").exists()
 
 

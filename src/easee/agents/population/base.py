@@ -48,6 +48,8 @@ class BasePopulation(ABC):
             "network": repr(network),
             "seeds": self.seeds,
             "bins": self.bins,
+            # Devices round differently, so that a run must not change its device.
+            "device": jax.local_devices()[0].device_kind,
         }
         warn_if_cpu()
 

@@ -147,6 +147,8 @@ MLP = Network()
 CATCHER = Network(
     tuple(Convolution(c, 3, 2, padding=1) for c in (16, 32, 32)), hidden=(128, 64, 64)
 )
+# The most literal reading of the paper's three convolutions: a stride of 1 and no padding.
+CATCHER_LITERAL = Network(tuple(Convolution(c, 3, 1) for c in (16, 32, 32)), CATCHER.hidden)
 # Mnih et al., "Human-level control through deep reinforcement learning", 2015.
 NATURE = Network(
     (Convolution(32, 8, 4), Convolution(64, 4, 2), Convolution(64, 3, 1)), hidden=(512,)

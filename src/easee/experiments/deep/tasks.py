@@ -163,6 +163,14 @@ CATCHER = JaxTask(
     policy="CnnPolicy",
     features_extractor="easee.agents.sb3.networks:CatcherCnn",
 )
+_EARLY = replace(CATCHER, name="catcher-early", paper_learning_starts=1_000)
+_LITERAL = "easee.agents.population.networks:CATCHER_LITERAL"
+READINGS = {  # of the paper's description of Catcher
+    "stride 2, from step 50,000": CATCHER,
+    "stride 2, from step 1,000": _EARLY,
+    "stride 1, from step 50,000": replace(CATCHER, name="catcher-literal", network=_LITERAL),
+    "stride 1, from step 1,000": replace(_EARLY, name="catcher-literal-early", network=_LITERAL),
+}
 FREEWAY = AtariTask(
     name="freeway",
     prior="freeway",
@@ -175,7 +183,9 @@ FREEWAY = AtariTask(
 )
 BOXING = replace(FREEWAY, name="boxing", prior="boxing", paper_seeds=10)
 CARNIVAL = replace(FREEWAY, name="carnival", prior="carnival", paper_seeds=10)
-TASKS: dict[str, Task] = {task.name: task for task in (CATCHER, FREEWAY, BOXING, CARNIVAL)}
+TASKS: dict[str, Task] = {
+    task.name: task for task in (*READINGS.values(), FREEWAY, BOXING, CARNIVAL)
+}
 
 
 def hyperparameters(task: Task, steps: int) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Do the missing runs of a figure and store their rows."""
 
+import platform
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -75,8 +76,18 @@ def run_missing(
             for batch in executor.execute(todo, options, monitor):
                 for run, measured in batch:
                     store.add(run, measured)
+                store.note_machine(len(batch), _device(backend))
                 bar.finish([run for run, _ in batch])
     return store.gather(figure.runs(max(seeds, figure.seeds)))
+
+
+def _device(backend: str) -> str:
+    """Return a description of what does the runs of a backend."""
+    if backend != "population":
+        return f"{platform.machine()} CPU"
+    import jax
+
+    return f"{jax.local_devices()[0].device_kind}, JAX {jax.__version__}"
 
 
 class _Bar:

@@ -72,6 +72,18 @@ class Store:
             if command not in commands:
                 self._write_meta(meta | {"command": SEPARATOR.join([*commands, command])})
 
+    def note_machine(self, runs: int, device: str) -> None:
+        """Add a number of runs to those that were done by a device, in `meta.json`.
+
+        Results of different devices are not the same to the last bit.
+        """
+        with locked(self.folder):
+            meta = self._read_meta() or self._description()
+            machine = f"{device}, Python {platform.python_version()}, NumPy {np.__version__}"
+            counts = dict(meta.get("machines", {}))
+            counts[machine] = counts.get(machine, 0) + runs
+            self._write_meta(meta | {"machines": counts})
+
     def check_settings(self) -> None:
         """Check that existing runs belong to this figure with these settings.
 

@@ -1,0 +1,104 @@
+"""`catcher-readings`: does any reading of the paper's description of Catcher show its gain?
+
+The paper gives neither the stride of its three convolutions nor the number of steps before the
+first update. Four readings are compared: a stride of 1 or 2, and 50,000 steps (the default of
+Stable-Baselines3 at that time) or 1,000. This needs `--backend population` and a GPU.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from easee.experiments.deep import dqn
+from easee.experiments.deep.population_backend import BACKEND
+from easee.experiments.deep.tasks import CATCHER, READINGS
+from easee.experiments.harness.figure import Figure, Row, Run
+from easee.experiments.harness.learning_curves import finals
+from easee.experiments.harness.plots import BASELINE_FIRST, error_bars, finish
+from easee.experiments.harness.rows import count_seeds
+from easee.experiments.harness.statistics import cell, improvement_interval, mean_interval
+from easee.viz.files import subplots
+
+NAME = "catcher-readings"
+EXPLORERS = {
+    "uniform": ("epsilon-greedy", {"explorer": "uniform"}),
+    "easee": (f"EASEE, depth {CATCHER.depth}", dqn.easee_arm(CATCHER, CATCHER.depth)),
+}
+SEEDS = 20
+APART = 0.12  # distance between explorers in the picture
+
+
+def make_runs(steps: int, seeds: int) -> list[Run]:
+    """Return the runs of all readings and explorers."""
+    return [
+        Run(f"{task.name}/{name}", seed, settings | {"task": task.name, "steps": steps})
+        for task in READINGS.values()
+        for seed in range(seeds)
+        for name, (_, settings) in EXPLORERS.items()
+    ]
+
+
+def ends(rows: list[Row], steps: int) -> dict[str, dict[str, dict[int, float]]]:
+    """Return the mean reward of the last tenth by reading, explorer and seed."""
+    after = dqn.last_tenth(rows, steps)
+    found = {
+        reading: {name: finals(rows, f"{task.name}/{name}", after) for name in EXPLORERS}
+        for reading, task in READINGS.items()
+    }
+    return {reading: values for reading, values in found.items() if all(values.values())}
+
+
+def table(steps: int, rows: list[Row]) -> list[list[str]]:
+    """Return a line for each reading."""
+    labels = [label for label, _ in EXPLORERS.values()]
+    lines = [["convolutions, first update", *labels, "improvement", "paired difference"]]
+    for reading, values in ends(rows, steps).items():
+        base, ours = values["uniform"], values["easee"]
+        shared = sorted(base.keys() & ours.keys())
+        estimates = [
+            mean_interval(base.values()),
+            mean_interval(ours.values()),
+            improvement_interval(ours.values(), base.values()),
+            mean_interval(ours[seed] - base[seed] for seed in shared) if shared else None,
+        ]
+        lines.append([reading, *map(cell, estimates)])
+    return lines
+
+
+def draw(steps: int, rows: list[Row]) -> dict[str, Any]:
+    """Draw the final rewards of each reading."""
+    figure, axes = subplots(figsize=(7.5, 4))
+    found = ends(rows, steps)
+    for i, ((name, (label, _)), colour) in enumerate(
+        zip(EXPLORERS.items(), BASELINE_FIRST, strict=False)
+    ):
+        means = [mean_interval(values[name].values()) for values in found.values()]
+        x = [place + (2 * i - 1) * APART for place in range(len(means))]
+        style = {"fmt": "o", "color": colour, "label": label, "capsize": 3}
+        axes.errorbar(x, [mean.value for mean in means], error_bars(means), **style)
+    axes.set_xticks(range(len(found)), [reading.replace(", ", "\n") for reading in found])
+    title = f"DQN on Catcher after {steps:,} steps, {count_seeds(rows)} seeds, 95% intervals"
+    finish(axes, title=title, ylabel=dqn.LAST_TENTH, ylim=CATCHER.rewards, legend=9)
+    return {NAME: figure}
+
+
+def make_figure(steps: int | None = None) -> Figure:
+    """Return the figure for a number of steps, the paper's by default."""
+    total = steps or CATCHER.paper_steps
+    return Figure(
+        name=NAME,
+        title="DQN on Catcher: four readings of the paper",
+        runs=partial(make_runs, total),
+        seeds=SEEDS,
+        backends={"population": BACKEND},
+        draw=partial(draw, total),
+        table=partial(table, total),
+        config=CATCHER.config | {"steps": total, "readings": list(READINGS)},
+        folder=NAME if total == CATCHER.paper_steps else f"{NAME}-{total}",
+        steps=total,
+        variants={"population": make_figure},
+    )
+
+
+FIGURE = make_figure()

@@ -1,0 +1,145 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from easee import priors
+from easee.errors import ArgumentError
+from easee.experiments.hard import arms, depth, measures, search, training
+from easee.experiments.hard.tasks import BINS, TASKS
+from easee.experiments.harness.explorers import policy_of
+from easee.experiments.harness.figure import Row, Run
+from easee.experiments.harness.runner import run_missing
+from easee.experiments.harness.store import Store
+from easee.experiments.registry import FIGURES
+
+pytest.importorskip("jax")
+
+RESULTS = Path(__file__).parents[3] / "results"
+
+
+def rows_of(arm, curve, seed=0, steps=500):
+    """Return the rows of a run with the given success in each part of training."""
+    return [
+        Row("hard", arm, seed, round(steps * (i + 1) / BINS), "success", value)
+        for i, value in enumerate(curve)
+        if value is not None
+    ]
+
+
+def test_measures_of_a_curve():
+    curve = [0.0] * 20 + [0.5] * 10 + [1.0] * 20
+    (runs,) = measures.measure_arms(rows_of("goal-31/uniform", curve), 500).values()
+    assert runs.last == [1.0] and runs.whole == [pytest.approx(0.5)]
+    assert runs.solved == [330.0]  # the first three parts at 1.0 end there
+    assert runs.share_solved == 1.0 and runs.median_steps == 330.0
+
+
+def test_a_run_that_is_never_solved_counts_as_infinite():
+    solved, unsolved = [1.0] * BINS, [0.89] * BINS
+    rows = [
+        row
+        for seed, curve in enumerate((solved, unsolved, unsolved))
+        for row in rows_of("goal-31/zeta", curve, seed)
+    ]
+    (runs,) = measures.measure_arms(rows, 500).values()
+    assert runs.share_solved == pytest.approx(1 / 3)
+    assert np.isinf(runs.median_steps)
+
+
+def test_parts_without_an_episode_keep_the_last_value():
+    curve = [None] * 10 + [1.0] + [None] * 39
+    (runs,) = measures.measure_arms(rows_of("doorkey/usual", curve), 500).values()
+    assert runs.whole == [pytest.approx(40 / 50)] and runs.last == [1.0]
+
+
+def test_arms_are_named_by_task_and_explorer():
+    names = {run.arm for run in FIGURES["hard"].runs(1)}
+    assert {"goal-31/uniform", "goal-51/zeta", "goal-101/usual", "doorkey/useful"} <= names
+    assert "MiniGrid-DoorKey-8x8-v0/discovered" in names
+    assert "goal-51/useful" not in names  # without interactions it would be uniform
+    tasks = {name.partition("/")[0] for name in names}
+    assert len(tasks) == 10 and {n.rpartition("/")[2] for n in names} == set(arms.EXPLORERS)
+
+
+def test_useful_moves_have_the_floors_of_the_usual_prior():
+    tables = arms.make_tables({"task": "doorkey", "explorer": "useful"}, 0)
+    np.testing.assert_allclose(tables.probabilities[0], [0.7 / 3] * 3 + [0.15] * 2, rtol=1e-6)
+
+
+def test_steps_of_discovery_count_as_training(monkeypatch):
+    policy = policy_of("rotation-grid", 4)
+    monkeypatch.setattr(training, "discovered", lambda name, seed: (policy, 95))
+    curves = curves_of([0.5] * BINS)
+    run = Run("goal-31/discovered", 0, {"task": "goal-31", "explorer": "discovered", "steps": 500})
+    cost, *rows = training.measured(run, curves, 0)
+    assert cost == (500, "steps of discovery", 95.0)
+    assert [value for _, _, value in rows] == [0.0] * 10 + [0.5] * 40
+    assert [step for step, _, _ in rows] == list(range(10, 501, 10))
+
+
+def curves_of(values):
+    from easee.agents.population import Curves
+
+    counts = np.full((1, BINS), 2)
+    successes = np.array([[round(2 * value) for value in values]])
+    return Curves(successes.astype(float), counts, successes, 500)
+
+
+@pytest.mark.slow
+def test_a_small_run_has_a_table_and_a_picture(tmp_path):
+    small = FIGURES["hard"].with_steps(2_000)
+    chosen = ["goal-31/uniform", "goal-31/count", "doorkey/usual"]
+    rows = run_missing(small, tmp_path, seeds=2, arms=chosen, backend="population")
+    assert {row.metric for row in rows} == {"success"}
+    assert all(0.0 <= row.value <= 1.0 for row in rows)
+    header, *lines = small.table(rows)
+    assert all(len(line) == len(header) for line in lines) and len(lines) >= 2
+    assert small.plot(rows, tmp_path)[0].stat().st_size > 10_000
+
+
+def test_every_prior_fits_its_task():
+    for task in TASKS.values():
+        names = {priors.get(name).actions for name, _ in (task.exact, task.usual)}
+        assert len(names) == 1 and len(names.pop()) == task.n_actions
+        assert task.make_world().n_actions == task.n_actions
+
+
+@pytest.mark.parametrize("name", ["hard", "hard-search", "hard-depth"])
+def test_committed_results_belong_to_the_figure(name):
+    store = Store(FIGURES[name], RESULTS / name)
+    store.check_settings()
+    results = store.read()
+    assert results.rows and not results.problems
+    header, *lines = FIGURES[name].table(results.rows)
+    assert lines and all(len(line) == len(header) for line in lines)
+
+
+def test_the_chosen_learner_is_the_best_of_the_search_at_its_cost():
+    rows = Store(FIGURES["hard-search"], RESULTS / "hard-search").read().rows
+    found = measures.measure_arms(rows, search.TASK.steps)
+    learners = {arm: np.mean(runs.whole) for arm, runs in found.items() if "uniform/" in arm}
+    cheap = {arm: v for arm, v in learners.items() if "update every 4" not in arm}
+    assert max(cheap, key=cheap.__getitem__) == "uniform/chosen"
+
+
+def test_easee_pays_on_the_goal_grid_of_51_cells():
+    """What the README says, from the committed results."""
+    rows = Store(FIGURES["hard"], RESULTS / "hard").read().rows
+    of_task = [row for row in rows if row.arm.startswith("goal-51/")]
+    found = measures.measure_arms(of_task, TASKS["goal-51"].steps)
+    last = {arm.rpartition("/")[2]: np.mean(runs.last) for arm, runs in found.items()}
+    assert max(last["usual"], last["discovered"]) >= 0.95
+    assert last["uniform"] <= 0.5
+    assert all(len(runs.last) >= 30 for runs in found.values())
+
+
+def test_an_unknown_arm_suggests_the_nearest():
+    with pytest.raises(ArgumentError, match="goal-51/uniform"):
+        run_missing(FIGURES["hard"], Path("x"), seeds=1, arms=["goal-51/unifrom"],
+                    backend="population")  # fmt: skip
+
+
+def test_depths_of_smaller_priors_stay_small():
+    for prior, depths in depth.DEPTHS.items():
+        assert len(policy_of(prior, max(depths)).graph) < 40_000

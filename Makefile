@@ -63,7 +63,8 @@ results: $(VENV)/.test
 
 # The experiments that need a GPU. All seeds of a figure are trained as one program.
 population: $(VENV)/.test
-	for figure in catcher catcher-depth catcher-width freeway boxing carnival; do \
+	for figure in hard-search hard hard-depth catcher catcher-depth catcher-width catcher-readings \
+		freeway boxing carnival; do \
 		$(BIN)/easee run $$figure --backend population || exit 1; done
 
 clean:

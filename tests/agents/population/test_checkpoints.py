@@ -33,6 +33,10 @@ def test_checkpoints_of_other_runs_are_rejected(tmp_path):
         small(network=networks.Network(hidden=(8, 8, 8))).load(path)
     with pytest.raises(ArgumentError, match="other runs: expected settings"):
         small(settings=Settings(404, buffer_size=100)).load(path)
+    elsewhere = small()
+    elsewhere.description |= {"device": "another"}
+    with pytest.raises(ArgumentError, match="other runs: expected device another, found cpu"):
+        elsewhere.load(path)
 
 
 @pytest.mark.slow

@@ -111,7 +111,7 @@ def draw(steps: int | None, rows: list[Row]) -> dict[str, Any]:
             style = {"color": COLOUR[name], "label": EXPLORERS[name]}
             draw_means(axes, rows, f"{task.name}/{name}", metric=SUCCESS, **style)
         axes.set_title(task.name.removesuffix("-v0"), fontsize=11)
-        axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:,.0f}k")
+        axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:,.0f}k" if x else "0")
         finish(axes, xlim=(0, total), ylim=(-0.02, 1.02))
     for axes in panels.flat[len(tasks) :]:
         axes.set_visible(False)

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from easee.envs.minigrid import is_minigrid, minigrid_state
-from easee.errors import GraphTooLargeError
 from easee.experiments.hard.tasks import TASKS, HardTask
-from easee.experiments.harness.explorers import policy_of
-from easee.graph import unroll
-from easee.policy import ExplorationPolicy, compile
+from easee.experiments.harness.explorers import deepest_policy, policy_of
+from easee.policy import ExplorationPolicy
 from easee.probing.discover import discover
 
 if TYPE_CHECKING:
@@ -88,10 +86,5 @@ def discovered(name: str, seed: int) -> tuple[ExplorationPolicy, int]:
     env = task.make_env()
     state = minigrid_state if is_minigrid(env) and task.convolutions else None
     found = discover(env, seed=seed, state=state, **task.discovery)
-    for depth in range(task.usual[1], 1, -1):
-        try:
-            unroll(found.equivalences, depth, max_nodes=MAX_NODES)
-        except GraphTooLargeError:
-            continue
-        break
-    return compile(found.equivalences, depth), found.env_steps
+    policy = deepest_policy(found.equivalences, task.usual[1], max_nodes=MAX_NODES)
+    return policy, found.env_steps

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from easee import priors
-from easee.errors import ArgumentError
+from easee.errors import ArgumentError, GraphTooLargeError
 from easee.experiments.harness.figure import Run
 from easee.explorers.base import BaseExplorer
 from easee.explorers.baselines import TabuExplorer, UniformExplorer, ZetaExplorer
 from easee.explorers.easee import Explorer
+from easee.graph import unroll
 from easee.policy import ExplorationPolicy, compile
 from easee.priors.equivalences import Equivalences
 
@@ -79,3 +80,17 @@ def policy_of(
     omega = priors.get(prior)
     weights = [0.0] * (depth - 1) + [1.0] if last_only else None
     return compile(Equivalences(omega.actions, [omega, *more]), depth, weights=weights)
+
+
+def deepest_policy(
+    omega: Equivalences, depth: int, *, max_nodes: int = 100_000
+) -> ExplorationPolicy:
+    """Compile a prior at the largest depth, up to a given one, whose graph is small enough."""
+    while depth > 1:
+        try:
+            unroll(omega, depth, max_nodes=max_nodes)
+        except GraphTooLargeError:
+            depth -= 1
+        else:
+            break
+    return compile(omega, depth)

@@ -15,15 +15,13 @@ import numpy as np
 from easee import priors
 from easee._utils.extras import requires_extra
 from easee.envs.minigrid import minigrid_state
-from easee.errors import GraphTooLargeError
 from easee.experiments.harness.backends import one_by_one
-from easee.experiments.harness.explorers import generator
+from easee.experiments.harness.explorers import deepest_policy, generator
 from easee.experiments.harness.figure import Figure, Measured, Row, Run, runs_of
 from easee.experiments.harness.plots import COLOURS, GREY, error_bars, finish
 from easee.experiments.harness.statistics import Estimate, cell
 from easee.explorers.baselines import UniformExplorer, ZetaExplorer
 from easee.explorers.easee import Explorer
-from easee.graph import unroll
 from easee.policy import ExplorationPolicy, compile
 from easee.priors import MINIGRID_ACTIONS
 from easee.priors.equivalences import Equivalences
@@ -39,7 +37,6 @@ TASKS = (
 EPISODES = 1024  # per run; four seeds make 4,096 per cell
 DEPTH, EXACT_DEPTH = 20, 5
 USUALLY = 0.1
-MAX_NODES = 100_000  # of the graph of a discovered prior
 FALSE = ("forward ~ @ 0.1", "left ~ right @ 0.1")
 SUCCESS, COST = "success", "steps of discovery"
 EXPLORERS = {
@@ -156,13 +153,7 @@ def _usual(task: str, seed: int) -> ExplorationPolicy:
 def _discovered(task: str, seed: int) -> tuple[ExplorationPolicy, int]:
     """Compile the discovered prior, at the largest depth that fits; also return its steps."""
     found = discover(make_env(task), usually=USUALLY, state=minigrid_state, seed=seed)
-    for depth in range(DEPTH, 1, -1):
-        try:
-            unroll(found.equivalences, depth, max_nodes=MAX_NODES)
-        except GraphTooLargeError:
-            continue
-        break
-    return compile(found.equivalences, depth), found.env_steps
+    return deepest_policy(found.equivalences, DEPTH), found.env_steps
 
 
 def estimates(rows: list[Row]) -> dict[tuple[str, str], Estimate]:

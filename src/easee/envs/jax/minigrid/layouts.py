@@ -9,9 +9,9 @@ import numpy as np
 from gymnasium.envs.registration import load_env_creator
 from numpy.typing import NDArray
 
+import easee.envs.jax.minigrid.codes as codes
 from easee._utils.checks import nearest
 from easee._utils.extras import requires_extra
-from easee.envs.jax.minigrid import codes
 from easee.envs.jax.minigrid.rules import RULES, Task
 from easee.errors import ArgumentError
 

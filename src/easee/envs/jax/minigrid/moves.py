@@ -5,7 +5,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from easee.envs.jax.minigrid import codes
+import easee.envs.jax.minigrid.codes as codes
 from easee.priors import MINIGRID_ACTIONS
 
 LEFT, RIGHT, FORWARD, PICKUP, DROP, TOGGLE, DONE = range(len(MINIGRID_ACTIONS))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from easee.envs.jax.minigrid import codes
+import easee.envs.jax.minigrid.codes as codes
 from easee.envs.jax.minigrid.moves import (
     DONE,
     DROP,

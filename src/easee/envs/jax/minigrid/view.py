@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 
-from easee.envs.jax.minigrid import codes
+import easee.envs.jax.minigrid.codes as codes
 from easee.envs.jax.minigrid.moves import MiniGridState
 
 LARGEST = 31  # columns of a view: the visible cells of a row are the bits of an integer

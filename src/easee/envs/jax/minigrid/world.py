@@ -6,8 +6,10 @@ import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
+import easee.envs.jax.minigrid.codes as codes
+import easee.envs.jax.minigrid.layouts as layouts
+import easee.envs.jax.minigrid.view as view
 from easee._utils.checks import checked_count
-from easee.envs.jax.minigrid import codes, layouts, view
 from easee.envs.jax.minigrid.moves import MiniGridState
 from easee.envs.jax.world import Outcome, World, int32, set_fields
 from easee.errors import ArgumentError, ArgumentTypeError

@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from easee.errors import ArgumentError, ArgumentTypeError, MissingExtraError
+from easee import compile, priors
+from easee.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    MissingExtraError,
+    PopulationTooLargeError,
+)
 from easee.priors import MINIGRID_ACTIONS
 
 jax = pytest.importorskip("jax")
@@ -386,6 +392,16 @@ def test_a_population_trains_in_it():
     curves = population.advance()
     assert (curves.counts.sum(axis=1) >= 4).all()  # an episode has at most 100 steps
     assert 0 < curves.sums.max() <= curves.counts.max()
+
+
+def test_a_population_refuses_other_actions_and_more_runs_than_fit():
+    world, settings = MiniGrid(EMPTY, layouts=1), Settings(100)
+    other = compile(priors.get("rotation-grid"), 2)
+    with pytest.raises(ArgumentError, match="actions"):
+        Population(world, [other], [0], settings)
+    count = 500  # with the default buffer of a million pairs of images each
+    with pytest.raises(PopulationTooLargeError, match="500 runs need .* fit"):
+        Population(world, [explorers.uniform(7)] * count, range(count), settings)
 
 
 def test_tasks_that_cannot_be_a_world_are_refused():

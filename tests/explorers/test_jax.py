@@ -195,3 +195,17 @@ def test_invalid_arguments_are_rejected():
         explorers.zeta(2, mu=1.0)
     with pytest.raises(ArgumentError, match="floor"):
         from_policy(easee.compile(priors.get("catcher"), depth=2), floor=2)
+
+
+def test_fixed_probabilities_are_drawn_independently():
+    tables = explorers.fixed([0.5, 0.0, 0.5])
+    state, actions = explorers.sample(tables, explorers.init(4000), jax.random.key(0))
+    counts = np.bincount(actions, minlength=3)
+    assert counts[1] == 0 and chisquare(counts[[0, 2]]).pvalue > 1e-3
+    assert (explorers.step(tables, state, actions).nodes == 0).all()
+
+
+@pytest.mark.parametrize("row", [[], [0.5, 0.4], [1.5, -0.5], [[1.0]]])
+def test_fixed_probabilities_must_sum_to_one(row):
+    with pytest.raises(ArgumentError, match="sum to 1"):
+        explorers.fixed(row)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from easee.errors import ArgumentError, ArgumentTypeError
 from easee.explorers.base import BaseExplorer
 from easee.explorers.checks import Seed
-from easee.explorers.sampling import Actions, Mask, cumulative_rows, draw, draw_masked
+from easee.explorers.sampling import Actions, Mask, cumulative_rows, draw, draw_masked, restrict
 from easee.priors.equivalences import Equivalences
 from easee.words.presentation import equivalent
 
@@ -172,8 +172,7 @@ class TabuExplorer(BaseExplorer):
         return draw_masked(self.allowed[self.last].astype(float), mask, uniforms)
 
     def _probabilities(self) -> NDArray[np.float64]:
-        allowed = self.allowed[self.last]
-        return allowed / allowed.sum(axis=1, keepdims=True)
+        return restrict(np.ones((self.n_envs, self.n_actions)), self.allowed[self.last])
 
     def _sample_one(self) -> int:
         return bisect_right(self._cumulative[self.last[0]].tolist(), self._uniform())

@@ -8,13 +8,11 @@ from numpy.typing import NDArray
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
-from easee.agents.compat import fit_explorer
+from easee.agents.compat import EXECUTED, fit_explorer
 from easee.envs.action_names import read_names
 from easee.errors import ArgumentError, ArgumentTypeError
 from easee.explorers.base import BaseExplorer
 from easee.policy import ExplorationPolicy
-
-EXECUTED = "executed_action"  # entry of `info` with the action that a wrapper really executed
 
 
 def check_env(env: object) -> None:

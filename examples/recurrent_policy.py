@@ -8,7 +8,6 @@ and also sees them. Trained with advantage actor-critic through short sequences.
 """
 
 import sys
-from functools import partial
 from typing import Any
 
 import gymnasium as gym
@@ -64,9 +63,10 @@ def train(reference: Any) -> list[float]:
     torch.manual_seed(0)
     agent = Agent()
     optimizer = torch.optim.Adam(agent.parameters(), LEARNING_RATE)
-    make = partial(SyncVectorEnv, autoreset_mode=AutoresetMode.SAME_STEP)
-    envs = make([lambda: Position(GoalGrid(SIZE))] * N_ENVS)
-    envs = VectorReferenceObservation(envs, reference, where="flat")  # EASEE
+    grids = [lambda: Position(GoalGrid(SIZE))] * N_ENVS
+    envs = VectorReferenceObservation(  # EASEE
+        SyncVectorEnv(grids, autoreset_mode=AutoresetMode.SAME_STEP), reference, where="flat"
+    )
     observations, _ = envs.reset(seed=0)
     hidden, episodes = torch.zeros(N_ENVS, HIDDEN), []
     for _ in range(STEPS // (N_ENVS * SEQUENCE)):
@@ -89,9 +89,9 @@ def train(reference: Any) -> list[float]:
             divergences.append(divergence.sum(dim=1))
         with torch.no_grad():
             outcome = agent(torch.as_tensor(observations), hidden)[1]
-            returns = []
-            for reward, alive in zip(reversed(rewards), reversed(going), strict=True):
-                outcome = reward + DISCOUNT * alive * outcome
+            returns: list[torch.Tensor] = []
+            for gained, alive in zip(reversed(rewards), reversed(going), strict=True):
+                outcome = gained + DISCOUNT * alive * outcome
                 returns.insert(0, outcome)
         error = torch.stack(returns) - torch.stack(values)
         gain = -(torch.stack(log_probs) * error.detach()).mean()

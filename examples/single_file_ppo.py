@@ -4,8 +4,8 @@ python examples/single_file_ppo.py [STEPS]
 
 Network, rollouts and updates are written out. The lines for EASEE are marked: the wrapper puts the
 reference's log-probabilities at the present node into `info`, they are added to the logits, and the
-entropy bonus becomes the divergence from the reference. Prints the share of training episodes that
-reached the goal of a grid, with a uniform reference (which is plain PPO) and with EASEE's.
+entropy bonus becomes the divergence from the reference. Prints the share of training episodes of
+three seeds that reached the goal of a grid, with a uniform reference (plain PPO) and with EASEE's.
 """
 
 import sys
@@ -21,18 +21,18 @@ from torch.distributions import Categorical
 
 import easee
 from easee.agents.reference import VectorReferenceObservation
-from easee.agents.reference_policy import Reference
 from easee.envs import GoalGrid
 
-STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
-SIZE, N_ENVS, ROLLOUT, EPOCHS, BATCHES = 19, 8, 64, 4, 4
+STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 12_000
+SIZE, N_ENVS, ROLLOUT, EPOCHS, BATCHES = 21, 8, 64, 4, 4
 DISCOUNT, TRACE, CLIP, BONUS, LEARNING_RATE = 0.99, 0.95, 0.2, 0.01, 1e-3
 
 
 def make_network(outputs: int) -> nn.Sequential:
-    """Return a small network from features to outputs."""
-    hidden = nn.Linear(4, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh()
-    return nn.Sequential(*hidden, nn.Linear(64, outputs))
+    """Return a small network from features to outputs, which are nearly 0 at the start."""
+    last = nn.Linear(64, outputs)
+    nn.init.zeros_(last.weight)
+    return nn.Sequential(nn.Linear(4, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), last)
 
 
 class Agent(nn.Module):
@@ -41,7 +41,6 @@ class Agent(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.actor, self.critic = make_network(3), make_network(1)
-        nn.init.zeros_(self.actor[-1].weight)  # at the start, the agent is the reference
 
     def policy(self, features: torch.Tensor, reference: torch.Tensor) -> Categorical:
         """Return the distribution of actions."""
@@ -73,7 +72,7 @@ def advantages_of(
     return result
 
 
-def train(reference: Reference, seed: int = 0) -> list[float]:
+def train(reference: Any, seed: int) -> list[float]:
     """Train an agent, and return whether each episode reached the goal."""
     torch.manual_seed(seed)
     agent = Agent()
@@ -126,7 +125,7 @@ def train(reference: Reference, seed: int = 0) -> list[float]:
 torch.set_num_threads(1)
 policy = easee.compile(easee.priors.get("rotation-grid-complete"), depth=20)
 for name, reference in {"uniform": easee.UniformExplorer(3, N_ENVS), "EASEE": policy}.items():
-    reached = train(reference)
+    reached = sum((train(reference, seed) for seed in range(3)), [])
     print(
         f"{name} reference: the goal reached in {np.mean(reached):.0%} of {len(reached)} episodes"
     )

@@ -54,6 +54,13 @@ def test_the_single_file_agent_learns():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["single_file_ppo.py", "recurrent_policy.py"])
+def test_policy_gradients_reach_the_goal_more_often_with_easee_as_reference(name):
+    uniform, easee = map(int, re.findall(r"reached in (\d+)%", run(name, "6000")))
+    assert easee > uniform
+
+
+@pytest.mark.slow
 def test_a_scan_visits_more_cells_with_easee():
     counts = re.findall(r": ([\d,]+) of 10,000 cells", run("jax_scan.py"))
     uniform, easee = (int(count.replace(",", "")) for count in counts)

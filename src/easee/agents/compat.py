@@ -11,6 +11,7 @@ from easee.explorers.easee import Explorer
 from easee.policy import ExplorationPolicy
 from easee.priors.equivalences import Equivalences
 
+EXECUTED = "executed_action"  # entry of `info` with the action that a wrapper really executed
 METHODS = ("sample", "choose", "step", "reset", "n_actions", "n_envs")
 
 

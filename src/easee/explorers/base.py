@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 import easee.explorers.checks as checks
 from easee._utils.checks import checked_count
-from easee.errors import ArgumentError
+from easee.errors import ArgumentError, ArgumentTypeError
 from easee.explorers.checks import Seed
-from easee.explorers.sampling import Actions, Mask
+from easee.explorers.sampling import Actions, Mask, restrict
 
 BLOCK = 256  # uniforms drawn at a time for a single environment
 SINGLE, BOOL = (1,), np.dtype(bool)
@@ -59,6 +59,19 @@ class BaseExplorer(ABC):
             return np.array((self.sample_one(None if allowed is None else allowed[0]),))
         self._explored = True
         return self._sample(allowed)
+
+    def probabilities(self, mask: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return the distribution of the actions of `sample`, float (n_envs, k).
+
+        Nothing is drawn and nothing moves. With a mask, the probabilities are restricted to it and
+        sum to 1; where they would all be 0, the allowed actions are equally likely.
+
+        Args:
+            mask: bool (k,) or (n_envs, k), the allowed actions.
+        """
+        allowed = checks.checked_mask(mask, self.n_envs, self.n_actions)
+        rows = self._probabilities()
+        return rows if allowed is None else restrict(rows, allowed)
 
     def choose(
         self,
@@ -181,6 +194,13 @@ class BaseExplorer(ABC):
     @abstractmethod
     def _sample_one(self) -> int:
         """Return an exploratory action of the only environment, without a mask."""
+
+    def _probabilities(self) -> NDArray[np.float64]:
+        """Return the distribution of the actions of `sample` without a mask, float (n_envs, k)."""
+        raise ArgumentTypeError(
+            f"expected an explorer with known probabilities, found {type(self).__name__}, which "
+            "does not define _probabilities"
+        )
 
     @abstractmethod
     def _step(self, actions: Actions, dones: Mask) -> None:

@@ -6,11 +6,12 @@ from bisect import bisect_right
 from numbers import Real
 
 import numpy as np
+from numpy.typing import NDArray
 
 from easee.errors import ArgumentError, ArgumentTypeError
 from easee.explorers.base import BaseExplorer
 from easee.explorers.checks import Seed
-from easee.explorers.sampling import Actions, Mask, cumulative_rows, draw, draw_masked
+from easee.explorers.sampling import Actions, Mask, cumulative_rows, draw, draw_masked, restrict
 from easee.priors.equivalences import Equivalences
 from easee.words.presentation import equivalent
 
@@ -31,6 +32,9 @@ class UniformExplorer(BaseExplorer):
         if mask is None:
             return self.rng.integers(self.n_actions, size=self.n_envs)
         return draw_masked(np.ones(mask.shape), mask, self._uniforms())
+
+    def _probabilities(self) -> NDArray[np.float64]:
+        return np.full((self.n_envs, self.n_actions), 1.0 / self.n_actions)
 
     def _sample_one(self) -> int:
         return int(self._uniform() * self.n_actions)
@@ -82,6 +86,11 @@ class ZetaExplorer(UniformExplorer):
 
     def _sample(self, mask: Mask | None) -> Actions:
         return self._explore(np.ones(self.n_envs, bool), mask)[1]
+
+    def _probabilities(self) -> NDArray[np.float64]:
+        """Return a repetition's action with certainty, and otherwise the uniform policy."""
+        repeats = np.eye(self.n_actions)[self.repeated]
+        return np.where(self.remaining[:, None] > 0, repeats, super()._probabilities())
 
     def _sample_one(self) -> int:
         if not self.remaining[0]:
@@ -161,6 +170,9 @@ class TabuExplorer(BaseExplorer):
         if mask is None:
             return draw(self._cumulative[self.last], uniforms)
         return draw_masked(self.allowed[self.last].astype(float), mask, uniforms)
+
+    def _probabilities(self) -> NDArray[np.float64]:
+        return restrict(np.ones((self.n_envs, self.n_actions)), self.allowed[self.last])
 
     def _sample_one(self) -> int:
         return bisect_right(self._cumulative[self.last[0]].tolist(), self._uniform())

@@ -35,6 +35,9 @@ class Explorer(BaseExplorer):
     >>> explorer.step([0, 1], [False, False])
     >>> explorer.sample()  # neither turns back
     array([0, 1])
+    >>> explorer.probabilities()
+    array([[1., 0.],
+           [0., 1.]])
     """
 
     def __init__(
@@ -42,7 +45,7 @@ class Explorer(BaseExplorer):
     ) -> None:
         self.table = PolicyTable.from_policy(policy, floor)
         super().__init__(len(self.table.actions), n_envs, seed)
-        self.policy = policy
+        self.policy, self.floor = policy, floor
         self._next_nodes = self.table.next_nodes.ravel()
         self._nodes = np.zeros(self.n_envs, np.int64)
         self._lengths = np.zeros(self.n_envs, np.int64)
@@ -74,6 +77,9 @@ class Explorer(BaseExplorer):
         if mask is None:
             return draw(self.table.cumulative.take(self._nodes, axis=0), uniforms)
         return draw_masked(self.table.probabilities[self.nodes], mask, uniforms)
+
+    def _probabilities(self) -> NDArray[np.float64]:
+        return self.table.probabilities[self.nodes]
 
     def _sample_one(self) -> int:
         return self._walker.action(self._uniform())

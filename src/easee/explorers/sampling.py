@@ -27,12 +27,22 @@ def draw(cumulative: NDArray[np.float64], uniforms: NDArray[np.float64]) -> Acti
     return actions
 
 
-def draw_masked(
-    probabilities: NDArray[np.float64], mask: Mask, uniforms: NDArray[np.float64]
-) -> Actions:
-    """Draw from rows (n, k) restricted to a mask; uniformly from the mask where that leaves 0."""
+def restrict(probabilities: NDArray[np.float64], mask: Mask) -> NDArray[np.float64]:
+    """Restrict rows (n, k) to a mask and scale them to sum 1; uniform on the mask where all are 0.
+
+    >>> restrict(np.array([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]), np.array([[False, True, True]]))
+    array([[0. , 1. , 0. ],
+           [0. , 0.5, 0.5]])
+    """
     allowed = np.where(mask, probabilities, 0.0)
     total = allowed.sum(axis=1, keepdims=True)
     allowed = np.where(total > 0, allowed, mask)
     allowed /= allowed.sum(axis=1, keepdims=True)
-    return draw(cumulative_rows(allowed), uniforms)
+    return allowed
+
+
+def draw_masked(
+    probabilities: NDArray[np.float64], mask: Mask, uniforms: NDArray[np.float64]
+) -> Actions:
+    """Draw from rows (n, k) restricted to a mask; uniformly from the mask where that leaves 0."""
+    return draw(cumulative_rows(restrict(probabilities, mask)), uniforms)

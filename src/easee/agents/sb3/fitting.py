@@ -8,13 +8,11 @@ from numpy.typing import NDArray
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
-from easee.agents.compat import fit_explorer
+from easee.agents.compat import EXECUTED, fit_explorer
 from easee.envs.action_names import read_names
 from easee.errors import ArgumentError, ArgumentTypeError
 from easee.explorers.base import BaseExplorer
 from easee.policy import ExplorationPolicy
-
-EXECUTED = "executed_action"  # entry of `info` with the action that a wrapper really executed
 
 
 def check_env(env: object) -> None:
@@ -26,12 +24,12 @@ def check_env(env: object) -> None:
         )
 
 
-def check_env_count(expected: int, found: int) -> None:
+def check_env_count(expected: int, found: int, argument: str = "explorer") -> None:
     """Check that the number of environments is still the one that an explorer was made for."""
     if expected != found:
         raise ArgumentError(
             f"the model's explorer is for {expected} environments, found {found}: load the model "
-            "with `explorer=POLICY`, which starts every environment at the empty word"
+            f"with `{argument}=POLICY`, which starts every environment at the empty word"
         )
 
 
@@ -42,23 +40,31 @@ def fit_to_model(
 
     An explorer made from a policy has the model's seed. `env` replaces the model's environments.
     """
-    env, space = env or model.env, model.action_space
-    names = None
-    if env is not None:
-        get, call = env.get_attr, env.env_method
-        names = read_names(
-            env.action_space,
-            has=env.has_attr,
-            get=lambda name: get(name, [0])[0],
-            call=lambda name: call(name, indices=[0])[0],
-        )
-    n_actions = int(space.n)  # type: ignore[attr-defined]
+    n_actions = int(model.action_space.n)  # type: ignore[attr-defined]
     return fit_explorer(
-        explorer, n_envs=model.n_envs, n_actions=n_actions, names=names, seed=model.seed
+        explorer,
+        n_envs=model.n_envs,
+        n_actions=n_actions,
+        names=env_action_names(env or model.env),
+        seed=model.seed,
     )
 
 
-def resume_explorer(explorer: BaseExplorer, saved: BaseExplorer) -> None:
+def env_action_names(env: VecEnv | None) -> tuple[str, ...] | None:
+    """Return the names of the actions of the first environment, or None if it has no names."""
+    if env is None:
+        return None
+    return read_names(
+        env.action_space,
+        has=env.has_attr,
+        get=lambda name: env.get_attr(name, [0])[0],
+        call=lambda name: env.env_method(name, indices=[0])[0],
+    )
+
+
+def resume_explorer(
+    explorer: BaseExplorer, saved: BaseExplorer, argument: str = "explorer"
+) -> None:
     """Set a new explorer to the state of a saved one, which must have the same policy.
 
     Explorers without a `state_dict`, or for another number of environments, are left as they are.
@@ -68,8 +74,8 @@ def resume_explorer(explorer: BaseExplorer, saved: BaseExplorer) -> None:
     state = saved.state_dict()
     if explorer.state_dict().get("policy") != state.get("policy"):
         raise ArgumentError(
-            "the model was saved with another prior or depth than the explorer's: load it without "
-            "`explorer` to resume with its own, or set `model.explorer` after loading"
+            f"the model was saved with another prior or depth than the {argument}'s: load it "
+            f"without `{argument}` to resume with its own, or set `model.{argument}` after loading"
         )
     if saved.n_envs == explorer.n_envs:
         explorer.load_state_dict(state)

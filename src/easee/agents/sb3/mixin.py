@@ -7,7 +7,6 @@ generator.
 """
 
 import inspect
-import random
 from collections import defaultdict
 from typing import Any
 
@@ -23,6 +22,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 import easee.agents.sb3.fitting as fitting
 from easee.agents.compat import check_space
+from easee.agents.sb3.random_state import random_state, set_random_state
 from easee.explorers.base import BaseExplorer
 from easee.explorers.easee import Explorer
 from easee.policy import ExplorationPolicy
@@ -181,7 +181,7 @@ class ExplorerMixin(OffPolicyAlgorithm):
     def save(self, path: Any, exclude: Any = None, include: Any = None) -> None:
         """Save the model with its explorer: policy, nodes and generator."""
         if self._explorer is not None and self.seed is not None:
-            self._random_state = _random_state()
+            self._random_state = random_state()
         try:
             super().save(path, exclude, include)
         finally:
@@ -207,26 +207,9 @@ class ExplorerMixin(OffPolicyAlgorithm):
             kwargs["_requested"] = explorer
         model = super().load(path, env, *args, **kwargs)
         if model._random_state is not None:
-            _set_random_state(model._random_state)
+            set_random_state(model._random_state)
             model._random_state = None
         return model
-
-
-def _random_state() -> dict[str, Any]:
-    """Return the state of the global generators that Stable-Baselines3 seeds and draws from."""
-    return {
-        "python": random.getstate(),
-        "numpy": np.random.get_state(),
-        "torch": torch.get_rng_state(),
-        "cuda": torch.cuda.get_rng_state_all(),
-    }
-
-
-def _set_random_state(state: dict[str, Any]) -> None:
-    random.setstate(state["python"])
-    np.random.set_state(state["numpy"])
-    torch.set_rng_state(state["torch"])
-    torch.cuda.set_rng_state_all(state["cuda"][: torch.cuda.device_count()])
 
 
 class Tally:

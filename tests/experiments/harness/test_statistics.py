@@ -79,3 +79,13 @@ def test_only_runs_of_the_same_seed_are_paired():
     rows = [Row("f", arm, seed, 1, "reward", value) for arm, seed, value in ends]
     _, _, line = summary(rows, {"u": "u", "e": "e"}, baseline="u", after=0, what="w")
     assert line[-1] == "0.50 [0.50, 0.50]"
+
+
+def test_stratified_intervals_resample_within_groups():
+    rng = np.random.default_rng(0)
+    near, far = rng.normal(0.0, 0.1, 40), rng.normal(10.0, 0.1, 10)
+    estimate = st.stratified_interval([near, far])
+    assert estimate.value == pytest.approx((near.mean() + far.mean()) / 2)
+    # Resampling over both groups at once would mix values near 0 and near 10.
+    assert 0 < estimate.high - estimate.low < 0.2
+    assert estimate.low < estimate.value < estimate.high

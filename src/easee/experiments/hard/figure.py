@@ -21,7 +21,12 @@ from easee.experiments.harness.figure import Figure, Row, Run
 from easee.experiments.harness.learning_curves import draw_means
 from easee.experiments.harness.plots import COLOURS, GREY, finish
 from easee.experiments.harness.rows import count_seeds
-from easee.experiments.harness.statistics import cell, improvement_interval, mean_interval
+from easee.experiments.harness.statistics import (
+    cell,
+    improvement_interval,
+    mean_interval,
+    stratified_interval,
+)
 from easee.viz.files import subplots
 
 SEEDS = 30
@@ -70,21 +75,39 @@ def shown_tasks(rows: list[Row], steps: int | None) -> list[tuple[HardTask, int,
 
 
 def table(steps: int | None, rows: list[Row]) -> list[list[str]]:
-    """Return a line for each task and explorer."""
-    lines = [HEADER]
-    for task, total, arms in shown_tasks(rows, steps):
+    """Return a line for each task and explorer, then means over tasks and steps of discovery."""
+    lines, tasks = [HEADER], shown_tasks(rows, steps)
+    for task, total, arms in tasks:
         base = arms.get("uniform")
         for name, runs in arms.items():
             better = None
             if base is not None and name != "uniform":
                 better = improvement_interval(runs.whole, base.whole)
             lines.append([task.name, EXPLORERS[name], *_cells(runs, total), cell(better)])
+    lines += _means_over_tasks([arms for _, _, arms in tasks])
     costs = [row for row in rows if row.metric == COST]
     for task in TASKS.values():
         values = [row.value for row in costs if row.arm == f"{task.name}/discovered"]
         if values:
             lines.append([task.name, COST, "", f"{np.mean(values):,.0f}", *[""] * 4])
     return lines
+
+
+def _means_over_tasks(tasks: list[dict[str, Runs]]) -> list[list[str]]:
+    """Return a line for each explorer that has runs of every task."""
+    names = [name for name in EXPLORERS if all(name in arms for arms in tasks)]
+    return [
+        [
+            f"mean of {len(tasks)} tasks",
+            EXPLORERS[name],
+            "",
+            cell(stratified_interval(arms[name].last for arms in tasks)),
+            cell(stratified_interval(arms[name].whole for arms in tasks)),
+            *[""] * 3,
+        ]
+        for name in names
+        if len(tasks) > 1
+    ]
 
 
 def _cells(runs: Runs, total: int) -> list[str]:

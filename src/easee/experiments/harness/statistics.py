@@ -44,6 +44,20 @@ def mean_interval(values: Iterable[float], *, seed: int = 0) -> Estimate:
     return _bootstrap(np.mean, values, seed=seed)
 
 
+def stratified_interval(groups: Iterable[Iterable[float]]) -> Estimate:
+    """Return the mean of the groups' means; seeds are resampled within each group.
+
+    >>> stratified_interval([[1.0, 1.0], [0.0, 0.0, 0.0]])
+    Estimate(value=0.5, low=0.5, high=0.5)
+    """
+    return _bootstrap(_mean_of_means, *groups)
+
+
+def _mean_of_means(*groups: Values, axis: int = -1) -> Values:
+    means: Values = np.mean([group.mean(axis=axis) for group in groups], axis=0)
+    return means
+
+
 def ratio_interval(values: Iterable[float], baseline: Iterable[float]) -> Estimate:
     """Return the ratio of two means with its bootstrap interval, both resampled independently.
 

@@ -12,13 +12,11 @@ for.
 
 import inspect
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from stable_baselines3.common.buffers import RolloutBuffer
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
@@ -34,7 +32,12 @@ from easee.agents.reference_policy import (
     resized,
 )
 from easee.agents.sb3.random_state import random_state, set_random_state
-from easee.errors import ArgumentError, ArgumentTypeError
+from easee.agents.sb3.reference_rows import (
+    ReferenceLogits,
+    with_reference_logits,
+    with_reference_rows,
+)
+from easee.errors import ArgumentError
 from easee.explorers.baselines import UniformExplorer
 from easee.explorers.easee import Explorer
 from easee.explorers.sampling import Mask
@@ -131,9 +134,9 @@ class ReferenceMixin(OnPolicyAlgorithm):
             return
         if not isinstance(self.policy.action_dist, ReferenceLogits):
             kind: Any = type(self.policy.action_dist)
-            self.policy.action_dist = _with_reference_logits(kind)(self._explorer.n_actions)
+            self.policy.action_dist = with_reference_logits(kind)(self._explorer.n_actions)
         buffer: Any = self.rollout_buffer_class
-        self.rollout_buffer = _with_reference_rows(buffer)(
+        self.rollout_buffer = with_reference_rows(buffer)(
             self.n_steps,
             self.observation_space,
             self.action_space,
@@ -193,7 +196,7 @@ class ReferenceMixin(OnPolicyAlgorithm):
         return completed
 
     @property
-    def _distribution(self) -> "ReferenceLogits":
+    def _distribution(self) -> ReferenceLogits:
         distribution: Any = self.policy.action_dist
         assert isinstance(distribution, ReferenceLogits)
         return distribution
@@ -360,87 +363,6 @@ class ReferenceMixin(OnPolicyAlgorithm):
             set_random_state(model._random_state)
             model._random_state = None
         return model
-
-
-class ReferenceLogits:
-    """A categorical distribution of Stable-Baselines3 that adds rows to its logits.
-
-    Attributes:
-        rows: float (n, k), log-probabilities of the reference, or None for the plain distribution.
-    """
-
-    rows: torch.Tensor | None = None
-    distribution: Any
-
-    def proba_distribution(self, action_logits: torch.Tensor) -> Any:
-        """Set the logits; see Stable-Baselines3."""
-        if self.rows is not None:
-            action_logits = action_logits + self._relative
-        return super().proba_distribution(action_logits)  # type: ignore[misc]
-
-    def entropy(self) -> torch.Tensor:
-        """Return -KL(pi || reference), float (n,), or the entropy without a reference."""
-        entropy: torch.Tensor = super().entropy()  # type: ignore[misc]
-        if self.rows is None:
-            return entropy
-        probabilities: torch.Tensor = self.distribution.probs
-        cross = (probabilities * self._relative).sum(dim=1)
-        return entropy + cross + self.rows.amax(dim=1)
-
-    @property
-    def _relative(self) -> torch.Tensor:
-        """Rows relative to their largest entry: exactly 0 if the reference is uniform.
-
-        A constant changes neither the policy nor the gradients, so agents with a uniform reference
-        are then identical to those without one, without any rounding.
-        """
-        assert self.rows is not None
-        return self.rows - self.rows.amax(dim=1, keepdim=True)
-
-
-class ReferenceRows(RolloutBuffer):
-    """A rollout buffer with the reference's log-probabilities of each step.
-
-    Attributes:
-        reference_rows: float32 (n_steps, n_envs, k); flat after the first minibatch, like the other
-            arrays.
-        distribution: receives the rows of each minibatch; None outside of updates.
-    """
-
-    distribution: ReferenceLogits | None = None
-
-    def reset(self) -> None:
-        """Discard the rollout."""
-        k = int(self.action_space.n)  # type: ignore[attr-defined]
-        self.reference_rows = np.zeros((self.buffer_size, self.n_envs, k), np.float32)
-        super().reset()
-
-    def get(self, batch_size: int | None = None) -> Any:
-        """Yield minibatches in random order."""
-        if not self.generator_ready:
-            self.reference_rows = self.swap_and_flatten(self.reference_rows)
-        yield from super().get(batch_size)
-
-    def _get_samples(self, batch_inds: NDArray[Any], env: Any = None) -> Any:
-        if self.distribution is not None:
-            self.distribution.rows = self.to_torch(self.reference_rows[batch_inds])
-        return super()._get_samples(batch_inds, env)
-
-
-@cache
-def _with_reference_logits(kind: type) -> Any:
-    """Return a class of categorical distributions with a reference."""
-    if not hasattr(kind, "proba_distribution") or "Categorical" not in kind.__name__:
-        raise ArgumentTypeError(
-            f"expected a policy with a categorical action distribution, found {kind.__name__}"
-        )
-    return type(f"Reference{kind.__name__}", (ReferenceLogits, kind), {})
-
-
-@cache
-def _with_reference_rows(kind: type) -> Any:
-    """Return a class of rollout buffers with a reference."""
-    return type(f"Reference{kind.__name__}", (ReferenceRows, kind), {})
 
 
 def _batch_size(observation: Any) -> int:

@@ -31,7 +31,7 @@ ROOMS = [
     (worlds.RotationGrid, grids.RotationGrid, (6, 3), (5, 1, 2)),
     (worlds.RotationGrid, grids.RotationGrid, (1, 4), None),
 ]
-GOAL_GRIDS = [(5, None), ((3, 6), (2, 5, 1)), ((2, 1), None)]
+GOAL_GRIDS = [(5, None), ((3, 4), (2, 3, 1)), ((2, 1), None)]
 LAYOUTS = [((12, 9), 9), ((1, 1), 1), ((12, 17), 16), ((6, 8), 17)]  # key and door
 WORLDS = [
     worlds.Catcher(),
@@ -100,7 +100,7 @@ def test_goal_grid_equals_its_environment_over_whole_episodes(size, start):
     assert world.max_steps == env.max_steps
     first, _ = env.reset(seed=0)
     state = world.reset(jax.random.key(0))
-    steps_taken = play(env, world, first, state, lambda env: int(rng.integers(3)), 12)
+    steps_taken = play(env, world, first, state, lambda env: int(rng.choice([0, 0, 1, 2])), 20)
     outcomes = {(reward, terminated) for _, reward, terminated, _ in steps_taken}
     assert outcomes == {(0.0, False), (1.0, True)}
 

@@ -51,7 +51,8 @@ def draw(rows: list[Row]) -> dict[str, Any]:
     for (prior, depths), colour in zip(DEPTHS.items(), COLOURS, strict=False):
         found = {depth: arms[f"{prior}/{depth}"] for depth in depths if f"{prior}/{depth}" in arms}
         if found:
-            label = f"{len(priors.get(prior))} relations"
+            count = len(priors.get(prior))
+            label = f"{count} relation{'s' if count > 1 else ''}"
             curve(axes, list(found), [_mean(r) for r in found.values()],
                   color=colour, label=label, marker="o")  # fmt: skip
     if BASELINE in arms:

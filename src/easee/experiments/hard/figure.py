@@ -30,7 +30,7 @@ from easee.experiments.harness.statistics import (
 from easee.viz.files import subplots
 
 SEEDS = 30
-COLUMNS = 3  # panels in a row of the picture
+MOST_COLUMNS = 4  # panels in a row of the picture
 COLOUR = {
     "uniform": GREY,
     "useful": COLOURS[5],
@@ -124,10 +124,10 @@ def _cells(runs: Runs, total: int) -> list[str]:
 def draw(steps: int | None, rows: list[Row]) -> dict[str, Any]:
     """Draw the learning curves, one panel per task."""
     tasks = shown_tasks(rows, steps)
-    columns = min(COLUMNS, len(tasks))
-    lines = -(-len(tasks) // columns)
+    lines = -(-len(tasks) // MOST_COLUMNS)
+    columns = -(-len(tasks) // lines)
     figure, panels = subplots(
-        lines, columns, figsize=(4.4 * columns, 3.3 * lines + 0.9), squeeze=False, sharey=True
+        lines, columns, figsize=(3.8 * columns, 3.3 * lines + 0.9), squeeze=False, sharey=True
     )
     for axes, (task, total, arms) in zip(panels.flat, tasks, strict=False):
         for name in arms:

@@ -102,7 +102,7 @@ SHORT = {"catcher": 600, "freeway": 2100, "boxing": 1800, "carnival": 800}  # at
     [
         pytest.param(name, marks=pytest.mark.slow if name in SLOW else ())
         for name, figure in FIGURES.items()
-        if figure.steps is None
+        if figure.steps is None and "local" in figure.backends
     ],
 )
 def test_every_figure_has_a_picture_and_a_table(name, tmp_path, monkeypatch):

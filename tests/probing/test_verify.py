@@ -84,7 +84,8 @@ def counts(result):
     ],
 )
 def test_ready_made_priors_hold_in_their_environments(start, env):
-    known = [priors.get(name) for name in priors.names() if name.startswith(start)]
+    names = [name for name in priors.names() if name.startswith(start) and "usual" not in name]
+    known = [priors.get(name) for name in names]
     omega = Equivalences(known[0].actions, known)
     result = verify(gym.make(env), omega, states=50)
     assert result.holds and not result.random

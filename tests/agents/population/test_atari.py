@@ -81,3 +81,8 @@ def test_explorers_must_fit_the_game():
 def test_invalid_arguments_are_rejected(settings, network, message):
     with pytest.raises(ArgumentError, match=message):
         AtariPopulation("freeway", [UniformExplorer(3)], [0], settings, network)
+
+
+def test_n_step_returns_are_rejected():
+    with pytest.raises(ArgumentError, match="n_steps=1 for Atari games, found 3"):
+        AtariPopulation("freeway", [UniformExplorer(3)], [0], Settings(10, n_steps=3))

@@ -1,3 +1,5 @@
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -20,7 +22,7 @@ def test_stored_frames_give_the_stacks_of_the_game():
     replay, rng = FrameReplay.empty(2, 40), np.random.default_rng(0)
     frames = np.zeros((2, replay.size, SIDE, SIDE), np.uint8)
     stacks = jax.jit(jax.vmap(stack_frames))
-    batches = jax.jit(jax.vmap(make_batch))
+    batches = jax.jit(jax.vmap(partial(make_batch, gamma=0.5)))
     history = []
     stack = env.reset(seed=0)[0]
     frames[:, 0] = stack[:, -1]
@@ -51,7 +53,8 @@ def check_batch(batches, replay, frames, history):
             (step,) = [s for s in range(oldest, steps) if s % replay.size == index]
             stack, action, reward, done, next_stack = (part[run] for part in history[step])
             assert batch.actions[run, i] == action
-            assert batch.rewards[run, i] == reward and batch.dones[run, i] == done
+            assert batch.rewards[run, i] == reward
+            assert batch.discounts[run, i] == (0.0 if done else 0.5)
             observation = batch.observations[run, i]
             np.testing.assert_allclose(observation, stack.transpose(1, 2, 0) / 255, atol=1e-6)
             if not done:

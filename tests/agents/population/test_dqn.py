@@ -142,15 +142,17 @@ def test_double_dqn_evaluates_the_online_network_s_action_with_the_target_networ
     network, settings = networks.MLP, Settings(10, double=True)
     keys = jax.random.split(jax.random.key(0), 3)
     params, target = (network.init(key, (4,), 3) for key in keys[:2])
-    observations, after = jax.random.normal(keys[2], (2, 6, 4))
-    batch = Batch(observations, jnp.arange(6) % 3, jnp.ones(6), jnp.full(6, 0.5), after)
-    rows = np.arange(6)
+    observations, after = 5.0 * jax.random.normal(keys[2], (2, 40, 4))
+    batch = Batch(observations, jnp.arange(40) % 3, jnp.ones(40), jnp.full(40, 0.5), after)
+    rows = np.arange(40)
     best = values(network, params, after).argmax(axis=1)
     targets = 1.0 + 0.5 * values(network, target, after)[rows, best]
     errors = np.abs(values(network, params, observations)[rows, rows % 3] - targets)
     huber = np.where(errors <= 1.0, 0.5 * errors**2, errors - 0.5)
     found = dqn.loss(network, settings, params, target, batch)
     assert float(found) == pytest.approx(huber.mean(), rel=1e-5)
+    # The two networks prefer different actions in some states, and there plain DQN differs.
+    assert (best != values(network, target, after).argmax(axis=1)).any()
     plain = dqn.loss(network, Settings(10), params, target, batch)
     assert float(plain) != pytest.approx(float(found), rel=1e-3)
 

@@ -61,6 +61,11 @@ class AtariPopulation(BasePopulation):
         groups: int | None = None,
     ) -> None:
         super().__init__(explorers, seeds, settings, network, bins)
+        if settings.n_steps > 1:
+            raise ArgumentError(
+                f"expected n_steps=1 for Atari games, found {settings.n_steps}: their replay "
+                "buffer has no n-step returns"
+            )
         groups = checked_count(-(-len(self) // GROUP_SIZE) if groups is None else groups, "groups")
         names = Atari(game).action_names
         fitted = [

@@ -65,16 +65,20 @@ def fit_reference(
     array([[0.9, 0.1],
            [0.1, 0.9]])
     """
-    share = checked_share(floor, "reference_floor")
+    checked_share(floor, "reference_floor")
     policy = read_reference(reference)
     if isinstance(policy, ExplorationPolicy):
-        mixed = (1.0 - share) * policy.floors + share / len(policy.graph.actions)
-        if mixed.sum() > 1.0:  # by rounding
-            mixed *= 1.0 - 1e-12
-        policy = Explorer(policy, n_envs, seed, mixed)
+        policy = Explorer(policy, n_envs, seed, mixed_floors(policy, floor))
     fitted = fit_explorer(policy, n_envs=n_envs, n_actions=n_actions, names=names)
     assert isinstance(fitted, Explorer | UniformExplorer)
     return fitted
+
+
+def mixed_floors(policy: ExplorationPolicy, floor: float) -> Floats:
+    """Return the floors of a policy with the uniform policy mixed in, by a weight from 0 to 1."""
+    share = checked_share(floor, "reference_floor")
+    mixed = (1.0 - share) * policy.floors + share / len(policy.graph.actions)
+    return mixed if mixed.sum() <= 1.0 else mixed * (1.0 - 1e-12)  # by rounding
 
 
 def read_reference(reference: Reference) -> ExplorationPolicy | ReferenceExplorer:

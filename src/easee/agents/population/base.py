@@ -33,6 +33,7 @@ class BasePopulation(ABC, Generic[AnySettings]):
     Attributes:
         settings_type: class of the hyperparameters.
         network_name: class of the network, for messages.
+        network_method: a method that only this class has.
         memory_advice: which of them makes runs smaller.
         total: number of steps of training.
         steps: number of steps that each run has done.
@@ -42,6 +43,7 @@ class BasePopulation(ABC, Generic[AnySettings]):
 
     settings_type: ClassVar[type]
     network_name: ClassVar[str] = "a Network"
+    network_method: ClassVar[str] = "apply"
     memory_advice: ClassVar[str]
 
     def __init__(
@@ -49,7 +51,7 @@ class BasePopulation(ABC, Generic[AnySettings]):
     ) -> None:
         if not isinstance(settings, self.settings_type):
             raise ArgumentTypeError(f"expected {self.settings_type.__name__}, found {settings!r}")
-        check_static(network, self.network_name, "activations")
+        check_static(network, self.network_name, self.network_method)
         self.settings, self.network = settings, network
         self.seeds, self.bins = _checked_seeds(seeds, explorers), checked_count(bins, "bins")
         self.total, self.steps = settings.total_steps, 0

@@ -59,6 +59,7 @@ class PpoPopulation(WorldPopulation[PpoSettings]):
 
     settings_type = PpoSettings
     network_name = "an ActorCritic"
+    network_method = "logits"
     memory_advice = "n_steps"
 
     def __init__(

@@ -49,8 +49,8 @@ def table(rows: list[Row]) -> list[list[str]]:
                 )
                 for metric in PLAYS
             ]
-            means = (cell(mean_interval(values)) for values in [runs.last, runs.whole, *played])
-            lines.append([*arm.split("/"), *means])
+            measures = [runs.last, runs.whole, *played]
+            lines.append([*arm.split("/"), *(cell(mean_interval(m)) for m in measures)])
     return lines
 
 
@@ -88,5 +88,5 @@ FIGURE = Figure(
     backends={"population": BACKEND},
     draw=draw,
     table=table,
-    config={"learner": dict(LEARNER), "bins": BINS, "steps": STEPS},
+    config={"learner": dict(LEARNER), "bins": BINS, "steps": TASKS},
 )

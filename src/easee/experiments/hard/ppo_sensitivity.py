@@ -44,9 +44,7 @@ def table(rows: list[Row]) -> list[list[str]]:
         of_task = [row for row in rows if row.arm.startswith(f"{task}/")]
         for arm, runs in measure_arms(of_task, TASKS[task]).items():
             played = [
-                cell(
-                    mean_interval([r.value for r in of_task if (r.arm, r.metric) == (arm, metric)])
-                )
+                [row.value for row in of_task if (row.arm, row.metric) == (arm, metric)]
                 for metric in PLAYS
             ]
             measures = [runs.last, runs.whole, *played]

@@ -26,7 +26,7 @@ from easee.agents.population.world_population import WorldPopulation, restart_en
 from easee.envs.jax import World
 from easee.explorers import jax as explorers
 from easee.explorers.jax import Tables
-from easee.policy import ExplorationPolicy
+from easee.policy_text import AnyPolicy
 
 MAX_UNROLLED = 8  # up to this many steps between updates are unrolled instead of compiled as a loop
 
@@ -36,7 +36,7 @@ class Population(WorldPopulation[Settings]):
 
     Args:
         world: environment to learn in.
-        tables: explorer of each run, as tables (see `easee.explorers.jax`) or a policy.
+        tables: explorer of each run, as tables (see `easee.explorers.jax`), a policy or its text.
         seeds: random seed of each run.
         settings: hyperparameters of all runs.
         network: Q-network of all runs.
@@ -63,7 +63,7 @@ class Population(WorldPopulation[Settings]):
     def __init__(
         self,
         world: World,
-        tables: Sequence[Tables | ExplorationPolicy],
+        tables: Sequence[Tables | AnyPolicy],
         seeds: Sequence[int],
         settings: Settings,
         network: Network = MLP,

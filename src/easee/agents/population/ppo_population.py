@@ -30,6 +30,7 @@ from easee.errors import ArgumentError
 from easee.explorers import jax as explorers
 from easee.explorers.jax import Tables
 from easee.policy import ExplorationPolicy
+from easee.policy_text import AnyPolicy
 
 
 class PpoPopulation(WorldPopulation[PpoSettings]):
@@ -65,7 +66,7 @@ class PpoPopulation(WorldPopulation[PpoSettings]):
     def __init__(
         self,
         world: World,
-        references: Sequence[Tables | ExplorationPolicy],
+        references: Sequence[Tables | AnyPolicy],
         seeds: Sequence[int],
         settings: PpoSettings,
         network: ActorCritic = ActorCritic(),  # noqa: B008

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from easee.errors import ArgumentError
 from easee.explorers import jax as explorers
 from easee.explorers.jax import Tables
 from easee.policy import ExplorationPolicy
+from easee.policy_text import AnyPolicy, read_policy
 
 
 class WorldPopulation(BasePopulation[AnySettings]):
@@ -30,7 +32,7 @@ class WorldPopulation(BasePopulation[AnySettings]):
     def __init__(
         self,
         world: World,
-        tables: Sequence[Tables | ExplorationPolicy],
+        tables: Sequence[Tables | AnyPolicy],
         seeds: Sequence[int],
         settings: AnySettings,
         network: Any,
@@ -70,16 +72,18 @@ class WorldPopulation(BasePopulation[AnySettings]):
 
 
 def _fit_tables(
-    explorer: Tables | ExplorationPolicy,
+    explorer: Tables | AnyPolicy,
     world: World,
     tables_of: Callable[[ExplorationPolicy], Tables],
 ) -> Tables:
     """Return the tables of an explorer after checking its actions against the world's."""
+    if isinstance(explorer, str | os.PathLike):
+        explorer = read_policy(explorer)
     if isinstance(explorer, ExplorationPolicy):
         check_actions(explorer.graph.actions, world.n_actions, world.action_names)
         return tables_of(explorer)
     if not isinstance(explorer, Tables):
-        expected = "explorers as Tables (see easee.explorers.jax) or policies"
+        expected = "explorers as Tables (see easee.explorers.jax), policies or texts"
         raise explorer_type_error(explorer, expected)
     check_actions(explorer.n_actions, world.n_actions, world.action_names)
     return explorer

@@ -16,7 +16,8 @@ from easee.experiments.harness.figure import Figure, runs_of
 
 TASK = search.TASK
 TOTAL = STEPS[TASK.name]
-# Each learner differs from `LEARNER` in one or two settings.
+BASE = dict(LEARNER) | {"ent_coef": 0.01}
+# Each learner differs from `BASE` in one or two settings.
 LEARNERS: dict[str, dict[str, Any]] = {
     **{f"coefficient {c:g}": {"ent_coef": c} for c in (0.0, 0.001, 0.003, 0.01, 0.03, 0.1)},
     "learning rate 2.5e-4": {"learning_rate": 2.5e-4},
@@ -39,8 +40,8 @@ RIVALS: dict[str, dict[str, Any]] = {
 
 
 def _arms() -> dict[str, dict[str, Any]]:
-    common = {"task": TASK.name, "steps": TOTAL, "explorer": "plain"}
-    learners = {f"plain/{name}": common | {"learner": v} for name, v in LEARNERS.items()}
+    common = {"task": TASK.name, "steps": TOTAL, "explorer": "plain", "learner": BASE}
+    learners = {f"plain/{name}": common | {"learner": BASE | v} for name, v in LEARNERS.items()}
     return learners | {f"rival/{name}": common | settings for name, settings in RIVALS.items()}
 
 
@@ -52,5 +53,5 @@ FIGURE = Figure(
     backends={"population": BACKEND},
     draw=partial(search.draw, "hard-ppo-search", TOTAL),
     table=partial(search.table, TOTAL),
-    config={"learner": dict(LEARNER), "bins": BINS, "steps": TOTAL},
+    config={"learner": BASE, "bins": BINS, "steps": TOTAL},
 )

@@ -13,7 +13,7 @@ from easee.experiments.harness.rows import count_seeds
 from easee.experiments.harness.statistics import cell, mean_interval
 from easee.viz.files import subplots
 
-TASKS = {"goal-31": 200_000, "doorkey": 1_000_000}  # steps of training
+TASKS = {"goal-31": 200_000, "doorkey": 500_000}  # steps of training
 COEFFICIENTS = (0.003, 0.01, 0.03, 0.1)
 FLOORS = (0.1, 0.3)
 FADED = {"reference_final_strength": 0.0}

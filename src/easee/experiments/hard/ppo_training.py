@@ -24,13 +24,13 @@ LEARNER: Mapping[str, Any] = {
     "batch_size": 512,
     "n_epochs": 4,
     "learning_rate": 5e-4,
-    "ent_coef": 0.01,
+    "ent_coef": 0.003,
 }
 STEPS = {  # of training
     "goal-31": 200_000,
-    "goal-51": 500_000,
-    "goal-101": 2_000_000,
-    "doorkey": 1_000_000,
+    "goal-51": 300_000,
+    "goal-101": 1_000_000,
+    "doorkey": 2_000_000,
     "MiniGrid-Empty-16x16-v0": 100_000,
     "MiniGrid-DoorKey-8x8-v0": 2_000_000,
     "MiniGrid-DoorKey-16x16-v0": 4_000_000,

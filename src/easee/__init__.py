@@ -32,6 +32,7 @@ from easee.explorers.easee import Explorer
 from easee.flow.certificate import duality_gap
 from easee.graph import LocalGraph, unroll
 from easee.policy import ExplorationPolicy, balance, compile
+from easee.policy_text import read_policy
 from easee.priors.builders import commute, commute_all, decompose, idempotent, inverse, noop, power
 from easee.priors.equivalences import Equivalences
 from easee.probing.discover import Discovery, discover
@@ -75,6 +76,7 @@ __all__ = [
     "noop",
     "power",
     "priors",
+    "read_policy",
     "unroll",
     "verify",
 ]

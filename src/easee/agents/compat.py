@@ -1,5 +1,6 @@
 """Checks that an explorer fits an environment's actions and number of environments."""
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from easee.errors import ArgumentError, ArgumentTypeError
 from easee.explorers.base import BaseExplorer
 from easee.explorers.easee import Explorer
 from easee.policy import ExplorationPolicy
+from easee.policy_text import AnyPolicy, read_policy
 from easee.priors.equivalences import Equivalences
 
 EXECUTED = "executed_action"  # entry of `info` with the action that a wrapper really executed
@@ -16,7 +18,7 @@ METHODS = ("sample", "choose", "step", "reset", "n_actions", "n_envs")
 
 
 def fit_explorer(
-    explorer: ExplorationPolicy | BaseExplorer,
+    explorer: AnyPolicy | BaseExplorer,
     *,
     n_envs: int,
     n_actions: int,
@@ -25,15 +27,22 @@ def fit_explorer(
 ) -> BaseExplorer:
     """Return a new explorer with a policy and a random seed, or the given explorer if it fits.
 
+    A policy may be a text, see `easee.read_policy`.
+
     Raises:
         ArgumentError: the actions, their names (if any) or the number of environments differ.
     """
+    if isinstance(explorer, str | os.PathLike):
+        explorer = read_policy(explorer)
     if isinstance(explorer, ExplorationPolicy):
         check_actions(explorer.graph.actions, n_actions, names)
         return Explorer(explorer, n_envs, seed)
     missing = [name for name in METHODS if not hasattr(explorer, name)]
     if missing:
-        expected = "an ExplorationPolicy or an explorer (with the methods of easee.Explorer)"
+        expected = (
+            "an ExplorationPolicy, a text such as 'doorkey:6' or an explorer (with the methods of "
+            "easee.Explorer)"
+        )
         raise explorer_type_error(explorer, expected, f", which has no {', '.join(missing)}")
     policy = getattr(explorer, "policy", None)
     if isinstance(policy, ExplorationPolicy):
@@ -49,7 +58,7 @@ def fit_explorer(
 
 
 def fit_scalar_explorer(
-    explorer: ExplorationPolicy | BaseExplorer,
+    explorer: AnyPolicy | BaseExplorer,
     n_actions: int,
     names: Sequence[str] | None,
     seed: int,

@@ -27,7 +27,7 @@ from easee.envs.action_names import action_names
 from easee.envs.table import Table
 from easee.errors import ArgumentError, ArgumentTypeError
 from easee.explorers.base import BaseExplorer
-from easee.policy import ExplorationPolicy
+from easee.policy_text import AnyPolicy
 
 Schedule = Callable[[float], float]
 Key = bytes | int  # of a state
@@ -64,7 +64,7 @@ def linear(start: float, end: float, fraction: float = 1.0) -> Schedule:
 
 def learn(
     env: gym.Env[Any, Any] | Table,
-    explorer: ExplorationPolicy | BaseExplorer,
+    explorer: AnyPolicy | BaseExplorer,
     *,
     episodes: int,
     epsilon: float | Schedule = 0.1,
@@ -77,7 +77,7 @@ def learn(
 
     Args:
         env: a `Table`, or an environment with discrete actions whose observations are its states.
-        explorer: an explorer of one environment, or a policy to make one from.
+        explorer: an explorer of one environment, or a policy or its text to make one from.
         episodes: number of episodes.
         epsilon: probability of exploring, or a function from the share of episodes done to it.
         learning_rate: step size of the update.

@@ -33,7 +33,7 @@ class ReferenceObservation(gym.Wrapper[Any, Any, Any, Any]):
 
     Args:
         env: environment with discrete actions.
-        reference: a policy, the path of one (.npz), or an explorer for one environment.
+        reference: a policy, a text such as "doorkey:6", or an explorer for one environment.
         where: "dict" makes observations a dictionary with the keys "observation" and "reference",
             or adds "reference" to those that are dictionaries; "flat" appends the log-probabilities
             to observations that are vectors; "info" puts them into `info["reference"]`.
@@ -96,7 +96,7 @@ class VectorReferenceObservation(gym.vector.VectorWrapper):
 
     Args:
         env: vector environment with discrete actions.
-        reference: a policy, the path of one (.npz), or an explorer for as many environments.
+        reference: a policy, a text such as "doorkey:6", or an explorer for as many environments.
         where: as in `ReferenceObservation`; arrays have one more axis, of length `num_envs`.
         floor: as in `ReferenceObservation`.
 

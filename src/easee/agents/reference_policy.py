@@ -20,14 +20,15 @@ from easee.explorers.baselines import UniformExplorer
 from easee.explorers.easee import Explorer
 from easee.explorers.sampling import Mask
 from easee.policy import ExplorationPolicy
+from easee.policy_text import AnyPolicy, read_policy
 
 ReferenceExplorer = Explorer | UniformExplorer
-Reference = ExplorationPolicy | ReferenceExplorer | str | os.PathLike[str]  # or a policy's path
+Reference = AnyPolicy | ReferenceExplorer
 
 FLOOR = 0.1
 IMPOSSIBLE = -1e8  # instead of log 0, as in sb3-contrib: finite, and its softmax is 0
 EXPECTED = (
-    "an ExplorationPolicy, the path of one that ends in .npz, an easee.Explorer or an "
+    "an ExplorationPolicy, a text such as 'doorkey:6', an easee.Explorer or an "
     "easee.UniformExplorer"
 )
 
@@ -44,8 +45,8 @@ def fit_reference(
     """Return the explorer that follows a reference policy in some environments.
 
     Args:
-        reference: a policy or the path of one, to which the floor is added, or an explorer, which
-            has its own floor.
+        reference: a policy or its text, to which the floor is added, or an explorer, which has
+            its own floor.
         floor: weight of the uniform policy, from 0 to 1, mixed into the policy and its own floors.
         n_envs: number of environments.
         n_actions: number of their actions.
@@ -65,22 +66,26 @@ def fit_reference(
     array([[0.9, 0.1],
            [0.1, 0.9]])
     """
-    share = checked_share(floor, "reference_floor")
+    checked_share(floor, "reference_floor")
     policy = read_reference(reference)
     if isinstance(policy, ExplorationPolicy):
-        mixed = (1.0 - share) * policy.floors + share / len(policy.graph.actions)
-        if mixed.sum() > 1.0:  # by rounding
-            mixed *= 1.0 - 1e-12
-        policy = Explorer(policy, n_envs, seed, mixed)
+        policy = Explorer(policy, n_envs, seed, mixed_floors(policy, floor))
     fitted = fit_explorer(policy, n_envs=n_envs, n_actions=n_actions, names=names)
     assert isinstance(fitted, Explorer | UniformExplorer)
     return fitted
 
 
+def mixed_floors(policy: ExplorationPolicy, floor: float) -> Floats:
+    """Return the floors of a policy with the uniform policy mixed in, by a weight from 0 to 1."""
+    share = checked_share(floor, "reference_floor")
+    mixed = (1.0 - share) * policy.floors + share / len(policy.graph.actions)
+    return mixed if mixed.sum() <= 1.0 else mixed * (1.0 - 1e-12)  # by rounding
+
+
 def read_reference(reference: Reference) -> ExplorationPolicy | ReferenceExplorer:
-    """Return a policy or an explorer, read from a file if need be; check its type."""
-    if isinstance(reference, str | os.PathLike) and os.fspath(reference).endswith(".npz"):
-        return ExplorationPolicy.load(reference)
+    """Return a policy or an explorer, read from a text if need be; check its type."""
+    if isinstance(reference, str | os.PathLike):
+        return read_policy(reference)
     # A ZetaExplorer derives from UniformExplorer, but repeats only what it samples itself.
     if isinstance(reference, ExplorationPolicy | Explorer) or type(reference) is UniformExplorer:
         return reference

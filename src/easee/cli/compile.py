@@ -13,10 +13,11 @@ from rich.table import Table
 from easee._utils.files import check_writable
 from easee._utils.timing import Stopwatch, listening
 from easee.cli.console import make_table, out, print_line, spinner
-from easee.cli.priors import Depth, Prior, load_prior
+from easee.cli.priors import Depth, Prior
 from easee.flow.objective import layer_entropies, layer_supports
 from easee.graph import unroll
 from easee.policy import ExplorationPolicy, balance
+from easee.policy_text import find_prior
 from easee.priors.equivalences import Equivalences
 from easee.priors.rates import action_floors
 
@@ -33,7 +34,7 @@ def compile_command(
     ] = False,
 ) -> None:
     """Compile a prior into an exploration policy."""
-    omega = load_prior(prior)
+    omega = find_prior(prior)
     if output is not None:
         check_writable(output)  # fail before the work, not after it
     with listening() as watch, spinner(watch):

@@ -8,9 +8,10 @@ import typer
 
 from easee._utils.files import check_writable
 from easee.cli.console import print_line
-from easee.cli.priors import Depth, Prior, load_prior
+from easee.cli.priors import Depth, Prior
 from easee.graph import unroll
 from easee.policy import balance
+from easee.policy_text import find_prior
 from easee.viz.graph import draw_graph, draw_pipeline, draw_steps
 
 
@@ -40,7 +41,7 @@ def draw_command(
     ] = False,
 ) -> None:
     """Draw the graph of a prior and the policy on it."""
-    omega = load_prior(prior)
+    omega = find_prior(prior)
     check_writable(output)
     graph = unroll(omega, depth)
     if view is View.steps:

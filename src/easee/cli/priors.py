@@ -1,33 +1,16 @@
 """`easee priors`, and the arguments that select a prior."""
 
-import os
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from easee import priors
-from easee._utils.checks import nearest
 from easee.cli.console import make_table, out, print_line
-from easee.errors import PriorError
-from easee.priors.equivalences import Equivalences
 
 Prior = Annotated[str, typer.Argument(help="Name of a ready-made prior, or path of a prior file.")]
 Depth = Annotated[
     int, typer.Option("--depth", "-d", help="Depth of the graph: length of the longest words.")
 ]
-
-
-def load_prior(prior: str) -> Equivalences:
-    """Return the ready-made prior with this name, or read the file at this path."""
-    if prior in priors.names():
-        return priors.get(prior)
-    if Path(prior).suffix or os.path.exists(prior):
-        return Equivalences.load(prior)
-    raise PriorError(
-        f"{prior!r} is neither a file nor a ready-made prior: {nearest(prior, priors.names())} "
-        "('easee priors' lists them)"
-    )
 
 
 def priors_command(

@@ -12,9 +12,10 @@ from easee._utils.timing import listening
 from easee.cli.compile import summary_table, timed_compile
 from easee.cli.console import make_table, out, print_line, progress_bar, spinner
 from easee.cli.environments import make_env, parse_pairs, state_reader, sticky_note
-from easee.cli.priors import Prior, load_prior
+from easee.cli.priors import Prior
 from easee.errors import ArgumentError, GraphTooLargeError
 from easee.policy import ExplorationPolicy
+from easee.policy_text import find_prior
 from easee.priors.equivalences import Equivalences
 from easee.probing.discover import Discovery, discover
 from easee.probing.evidence import RelationCheck
@@ -67,7 +68,7 @@ def verify_command(
     ] = None,
 ) -> None:
     """Check which relations of a prior hold in an environment."""
-    omega = load_prior(prior)
+    omega = find_prior(prior)
     if tolerance is not None:
         checked_share(tolerance, "tolerance")
     if output is not None:

@@ -6,6 +6,7 @@ from easee.experiments.coverage import depth, fig3, heatmap
 from easee.experiments.deep import catcher_readings, catcher_sweeps, dqn
 from easee.experiments.hard import depth as hard_depth
 from easee.experiments.hard import figure as hard
+from easee.experiments.hard import ppo_figure, ppo_search, ppo_sensitivity
 from easee.experiments.hard import search as hard_search
 from easee.experiments.harness.figure import Figure
 from easee.experiments.priors import discovered_priors, prior_accuracy, usual_priors, wrong_priors
@@ -19,7 +20,14 @@ DEEP = (
     catcher_readings.FIGURE,
     *dqn.ATARI_FIGURES,
 )
-HARD = (hard.FIGURE, hard_depth.FIGURE, hard_search.FIGURE)
+HARD = (
+    hard.FIGURE,
+    hard_depth.FIGURE,
+    hard_search.FIGURE,
+    ppo_figure.FIGURE,
+    ppo_search.FIGURE,
+    ppo_sensitivity.FIGURE,
+)
 PRIORS = (prior_accuracy.FIGURE, wrong_priors.FIGURE, discovered_priors.FIGURE, usual_priors.FIGURE)
 FIGURES = {figure.name: figure for figure in (*COVERAGE, *TABULAR, *DEEP, *HARD, *PRIORS)}
 

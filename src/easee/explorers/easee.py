@@ -12,7 +12,7 @@ from easee.explorers.checks import Seed
 from easee.explorers.sampling import Actions, Mask, draw, draw_masked
 from easee.explorers.scalar import Walker
 from easee.explorers.table import Floor, PolicyTable
-from easee.policy import ExplorationPolicy
+from easee.policy_text import AnyPolicy, as_policy
 
 
 class Explorer(BaseExplorer):
@@ -23,7 +23,7 @@ class Explorer(BaseExplorer):
     action moves it, including greedy ones along edges that the policy never takes.
 
     Args:
-        policy: exploration policy.
+        policy: exploration policy, or a text such as "doorkey:6", see `easee.read_policy`.
         n_envs, seed: as in `BaseExplorer`.
         floor: replaces the policy's own floors: the weight of the uniform policy mixed in, for
             agents that need every action to be possible everywhere, or the least probability of
@@ -41,8 +41,9 @@ class Explorer(BaseExplorer):
     """
 
     def __init__(
-        self, policy: ExplorationPolicy, n_envs: int = 1, seed: Seed = None, floor: Floor = None
+        self, policy: AnyPolicy, n_envs: int = 1, seed: Seed = None, floor: Floor = None
     ) -> None:
+        policy = as_policy(policy)
         self.table = PolicyTable.from_policy(policy, floor)
         super().__init__(len(self.table.actions), n_envs, seed)
         self.policy, self.floor = policy, floor

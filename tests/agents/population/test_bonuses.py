@@ -38,7 +38,7 @@ def test_counts_are_those_of_a_dictionary():
     expected: dict[tuple[int, ...], int] = {}
     visit = jax.jit(bonus.visit)
     for place in rng.integers(4, size=(200, 3)):
-        counts = visit(counts, jnp.asarray(place, jnp.int16))
+        counts = visit(counts, jnp.asarray(place[None], jnp.int16))
         expected[tuple(place)] = expected.get(tuple(place), 0) + 1
     places = all_places(4)
     _, rewards = bonus.rewards(counts, None, places)

@@ -1,7 +1,7 @@
-"""DQN for many seeds and explorers at once, in JAX: one program on one device.
+"""DQN and PPO for many seeds and explorers at once, in JAX: one program on one device.
 
-`population` trains in the environments of `easee.envs.jax`, `atari` in ale-py's games. `dqn` has
-the update, `networks` the Q-networks.
+`population` trains DQN in the environments of `easee.envs.jax`, `ppo_population` trains PPO there,
+and `atari` trains DQN in ale-py's games. `dqn` and `ppo` have the updates, `networks` the networks.
 """
 
 from easee.errors import MissingExtraError
@@ -15,5 +15,7 @@ except ImportError as error:
 from easee.agents.population.curves import Curves
 from easee.agents.population.dqn import Settings
 from easee.agents.population.population import Population
+from easee.agents.population.ppo import PpoSettings
+from easee.agents.population.ppo_population import PpoPopulation
 
-__all__ = ["Curves", "Population", "Settings"]
+__all__ = ["Curves", "Population", "PpoPopulation", "PpoSettings", "Settings"]

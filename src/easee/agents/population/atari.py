@@ -31,7 +31,7 @@ from easee.policy import ExplorationPolicy
 GROUP_SIZE = 4  # most runs of a group by default
 
 
-class AtariPopulation(BasePopulation):
+class AtariPopulation(BasePopulation[Settings]):
     """Runs of DQN on an Atari game, side by side, with the paper's network and preprocessing.
 
     Rewards are clipped for learning and unclipped in the curves.
@@ -49,6 +49,9 @@ class AtariPopulation(BasePopulation):
         ArgumentError: explorers do not fit the game's actions.
         PopulationTooLargeError: the runs do not fit in the device's memory.
     """
+
+    settings_type = Settings
+    memory_advice = "buffer_size"
 
     def __init__(
         self,

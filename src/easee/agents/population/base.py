@@ -4,9 +4,9 @@ import logging
 import math
 from abc import ABC, abstractmethod
 from dataclasses import asdict
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Generic, TypeVar
 
 import jax
 import numpy as np
@@ -15,36 +15,48 @@ import easee.agents.population.checkpoints as checkpoints
 from easee._utils.checks import checked_count
 from easee._utils.memory import free_memory
 from easee.agents.population.curves import Curves
-from easee.agents.population.dqn import Settings
-from easee.agents.population.networks import Network
+from easee.agents.population.settings import BaseSettings
 from easee.errors import ArgumentError, ArgumentTypeError, PopulationTooLargeError
 from easee.explorers.jax import Tables
 
 WORKING_COPIES = 8  # estimated copies of a batch's activations that an update holds at once
+AnySettings = TypeVar("AnySettings", bound=BaseSettings)
 USABLE = 0.9  # share of the free memory that runs may use
+# On a CPU, XLA's thread pool for matrix products can wait for itself forever
+# (PyAutoLabs/PyAutoFit#1528), and small products under `vmap` gain nothing from it.
+jit = partial(jax.jit, compiler_options={"xla_cpu_multi_thread_eigen": False})
 
 
-class BasePopulation(ABC):
+class BasePopulation(ABC, Generic[AnySettings]):
     """Runs that train side by side, with their step count and checkpoints.
 
     Attributes:
+        settings_type: class of the hyperparameters.
+        network_name: class of the network, for messages.
+        network_method: a method that only this class has.
+        memory_advice: which of them makes runs smaller.
         total: number of steps of training.
         steps: number of steps that each run has done.
         description: JSON data that identifies the runs: only checkpoints with the same description
             can be loaded.
     """
 
+    settings_type: ClassVar[type]
+    network_name: ClassVar[str] = "a Network"
+    network_method: ClassVar[str] = "apply"
+    memory_advice: ClassVar[str]
+
     def __init__(
-        self, explorers: Any, seeds: Any, settings: Settings, network: Network, bins: int
+        self, explorers: Any, seeds: Any, settings: AnySettings, network: Any, bins: int
     ) -> None:
-        if not isinstance(settings, Settings):
-            raise ArgumentTypeError(f"expected Settings, found {settings!r}")
-        check_static(network, "a Network", "init")
+        if not isinstance(settings, self.settings_type):
+            raise ArgumentTypeError(f"expected {self.settings_type.__name__}, found {settings!r}")
+        check_static(network, self.network_name, self.network_method)
         self.settings, self.network = settings, network
         self.seeds, self.bins = _checked_seeds(seeds, explorers), checked_count(bins, "bins")
         self.total, self.steps = settings.total_steps, 0
         self.description: dict[str, Any] = {
-            "settings": asdict(settings),
+            "settings": asdict(settings),  # type: ignore[call-overload]
             "network": repr(network),
             "seeds": self.seeds,
             "bins": self.bins,
@@ -64,7 +76,7 @@ class BasePopulation(ABC):
             raise PopulationTooLargeError(
                 f"{count} runs need {_gib(count * needed)}, {_gib(needed)} each, and the device "
                 f"has {_gib(available)}: {available // needed} fit. Use fewer seeds or a smaller "
-                "buffer_size"
+                f"{self.memory_advice}"
             )
 
     def __len__(self) -> int:

@@ -31,7 +31,7 @@ class Bonus(Protocol):
         """Return the initial state of a run."""
 
     def visit(self, state: Any, packed: Any) -> Any:
-        """Return the state after a step that led to a packed state of the world."""
+        """Return the state after steps that led to packed states of the world, (n, ...)."""
 
     def rewards(self, state: Any, world: World, packed: Any) -> tuple[Any, Array]:
         """Return the state after learning from packed states (count, n), and their rewards."""
@@ -70,7 +70,7 @@ class CountBonus:
     >>> bonus = CountBonus(weight=0.5)
     >>> counts = bonus.init(jax.random.key(0), None)
     >>> for _ in range(4):
-    ...     counts = bonus.visit(counts, jnp.array([3, 4]))
+    ...     counts = bonus.visit(counts, jnp.array([[3, 4]]))
     >>> bonus.rewards(counts, None, jnp.array([[[3, 4]], [[4, 3]]]))[1].tolist()
     [[0.25], [0.5]]
     """
@@ -88,8 +88,8 @@ class CountBonus:
         return jnp.zeros(self.bins, jnp.int32)
 
     def visit(self, state: Array, packed: Any) -> Array:
-        """Count a state."""
-        return state.at[self._bin(packed)].add(1)
+        """Count some states."""
+        return state.at[jax.vmap(self._bin)(packed)].add(1)
 
     def rewards(self, state: Array, world: World, packed: Any) -> tuple[Array, Array]:
         """Return the rewards by the counts so far."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 
 class Scores(NamedTuple):
-    """The curve of one run, on the device: reward of the current episode, and see `Curves`."""
+    """The curve of one run, on the device: rewards of the current episodes, and see `Curves`."""
 
     running: Array
     sums: Array
@@ -19,10 +19,10 @@ class Scores(NamedTuple):
     successes: Array
 
     @classmethod
-    def empty(cls, bins: int) -> Scores:
-        """Return scores without episodes."""
+    def empty(cls, bins: int, n_envs: tuple[int, ...] = ()) -> Scores:
+        """Return scores without episodes, for one environment or several."""
         none = jnp.zeros(bins, jnp.int32)
-        return cls(jnp.zeros(()), jnp.zeros(bins), none, none)
+        return cls(jnp.zeros(n_envs), jnp.zeros(bins), none, none)
 
     def add(self, step: Array, total: int, reward: Array, done: Array) -> Scores:
         """Return the scores after a step, counted from 1, of `total`."""
@@ -30,9 +30,9 @@ class Scores(NamedTuple):
         index = jnp.minimum((step * len(self.sums) - 1) // total, len(self.sums) - 1)
         return Scores(
             jnp.where(done, 0.0, score),
-            self.sums.at[index].add(jnp.where(done, score, 0.0)),
-            self.counts.at[index].add(done),
-            self.successes.at[index].add(done & (score > 0)),
+            self.sums.at[index].add(jnp.where(done, score, 0.0).sum()),
+            self.counts.at[index].add(jnp.sum(done)),
+            self.successes.at[index].add(jnp.sum(done & (score > 0))),
         )
 
 

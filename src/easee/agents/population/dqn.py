@@ -6,29 +6,30 @@ names and defaults are those of Stable-Baselines3. Double DQN (van Hasselt et al
 returns are options.
 """
 
-from dataclasses import dataclass, fields
-from numbers import Real
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
 from jax import Array
 
-from easee._utils.checks import checked_count, checked_share
-from easee.agents.population.networks import Network, Params
+from easee.agents.population.networks import Network, Params, clip_norm
+from easee.agents.population.settings import BaseSettings
 from easee.errors import ArgumentError
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(BaseSettings):
     """Hyperparameters of a run; see `stable_baselines3.DQN`.
 
     Attributes:
         n_steps: number of rewards that are summed before a target bootstraps.
         double: whether the online network selects the action that the target network evaluates.
     """
+
+    may_be_zero = ("learning_starts",)
+    shares = ("gamma", "exploration_initial_eps", "exploration_final_eps")
 
     steps: int
     learning_rate: float = 1e-4
@@ -47,29 +48,16 @@ class Settings:
     double: bool = False
 
     def __post_init__(self) -> None:
-        # Converts to Python numbers, which checkpoints can store as JSON.
-        for field in fields(self):
-            name, value = field.name, getattr(self, field.name)
-            is_number = isinstance(value, Real) and not isinstance(value, bool)
-            if field.type is bool:
-                if not isinstance(value, bool):
-                    raise ArgumentError(f"expected {name} as True or False, found {value!r}")
-            elif field.type is int:
-                value = checked_count(value, name, least=0 if name == "learning_starts" else 1)
-            elif name in ("gamma", "exploration_initial_eps", "exploration_final_eps"):
-                value = checked_share(value, name)
-            elif not is_number or not 0.0 < value < np.inf:
-                raise ArgumentError(f"expected {name} as a positive number, found {value!r}")
-            object.__setattr__(self, name, float(value) if field.type is float else value)
+        super().__post_init__()
         if self.n_steps > self.buffer_size:
             raise ArgumentError(
                 f"expected n_steps of at most buffer_size {self.buffer_size}, found {self.n_steps}"
             )
 
     @property
-    def total_steps(self) -> int:
-        """Number of steps, rounded up to a multiple of `train_freq`."""
-        return -(-self.steps // self.train_freq) * self.train_freq
+    def rollout_steps(self) -> int:
+        """Number of steps between two updates."""
+        return self.train_freq
 
     @property
     def warm_up(self) -> int:
@@ -132,9 +120,7 @@ def update(network: Network, settings: Settings, learner: Learner, batch: Batch)
     """Return the learner after one gradient step."""
     params, target, adam = learner
     gradient = jax.grad(lambda p: loss(network, settings, p, target, batch))(params)
-    # PyTorch's clip_grad_norm_ adds the same small number.
-    scale = jnp.minimum(1.0, settings.max_grad_norm / (optax.tree.norm(gradient) + 1e-6))
-    gradient = jax.tree.map(lambda g: g * scale, gradient)
+    gradient = clip_norm(gradient, settings.max_grad_norm)
     changes, adam = optax.adam(settings.learning_rate).update(gradient, adam, params)
     return Learner(optax.apply_updates(params, changes), target, adam)
 

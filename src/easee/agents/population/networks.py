@@ -1,4 +1,4 @@
-"""Q-networks as data and pure functions, initialised as in PyTorch.
+"""Networks as data and pure functions, initialised as in Stable-Baselines3.
 
 Convolutions are computed as patches times a matrix. Under `vmap` over seeds, each with its own
 weights, that becomes one batched product, whereas `lax.conv` becomes a slow grouped convolution.
@@ -11,6 +11,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import optax
 from jax import Array
 
 from easee.errors import ArgumentError
@@ -35,18 +36,20 @@ class Convolution:
 
 @dataclass(frozen=True)
 class Network:
-    """Convolutions followed by fully connected layers, with ReLU between layers.
+    """Convolutions followed by fully connected layers, with an activation between layers.
 
     Attributes:
         convolutions: layers for observations (height, width, channels); none for vectors.
         hidden: number of units of each hidden layer.
-        layer_norm: whether the inputs of each ReLU are normalised to mean 0 and variance 1 over
-            the units of a layer (Ba et al., 2016), without a learned scale.
+        layer_norm: whether the inputs of each activation are normalised to mean 0 and variance 1
+            over the units of a layer (Ba et al., 2016), without a learned scale.
+        tanh: whether the activation is tanh instead of ReLU.
     """
 
     convolutions: tuple[Convolution, ...] = ()
     hidden: tuple[int, ...] = (64, 64)
     layer_norm: bool = False
+    tanh: bool = False
 
     def init(self, key: Array, observation_shape: Shape, n_actions: int) -> Params:
         """Return random weights, uniform within 1 / sqrt(fan-in) as by default in PyTorch."""
@@ -97,7 +100,55 @@ class Network:
         if self.layer_norm:
             axes = tuple(range(1, values.ndim))
             values = jax.nn.standardize(values, axis=axes, epsilon=1e-5)
-        return jax.nn.relu(values)
+        return jnp.tanh(values) if self.tanh else jax.nn.relu(values)
+
+
+@dataclass(frozen=True)
+class ActorCritic:
+    """Two networks of the same kind, without common weights: one for the logits, one for the value.
+
+    With the default, this is the "MlpPolicy" of Stable-Baselines3's PPO.
+    """
+
+    body: Network = Network(tanh=True)
+
+    def init(self, key: Array, observation_shape: Shape, n_actions: int) -> tuple[Params, Params]:
+        """Return the weights of actor and critic: orthogonal matrices, and biases of 0.
+
+        The last layer is scaled by 0.01 for the actor, so that its first policy is nearly uniform.
+        """
+        actor, critic = jax.random.split(key)
+        return (
+            self._init(actor, self.body.layers(observation_shape, n_actions), 0.01),
+            self._init(critic, self.body.layers(observation_shape, 1), 1.0),
+        )
+
+    def _init(self, key: Array, layers: list[tuple[Shape, int]], last: float) -> Params:
+        keys = jax.random.split(key, len(layers))
+        scales = [2**0.5] * (len(layers) - 1) + [last]
+        return [
+            {"w": jax.nn.initializers.orthogonal(scale)(k, shape), "b": jnp.zeros(shape[-1])}
+            for k, scale, (shape, _) in zip(keys, scales, layers, strict=True)
+        ]
+
+    def activations(self, observation_shape: Shape) -> int:
+        """Return the number of activations, patches included, for one observation."""
+        return 2 * self.body.activations(observation_shape)
+
+    def logits(self, params: tuple[Params, Params], observations: Array) -> Array:
+        """Return the logits (batch, n_actions) of observations (batch, ...)."""
+        return self.body.apply(params[0], observations)
+
+    def values(self, params: tuple[Params, Params], observations: Array) -> Array:
+        """Return the values (batch,) of observations (batch, ...)."""
+        return self.body.apply(params[1], observations)[:, 0]
+
+
+def clip_norm(gradient: Any, most: float) -> Any:
+    """Return a gradient scaled down to a norm of at most `most`, as by `clip_grad_norm_`."""
+    # PyTorch adds the same small number.
+    scale = jnp.minimum(1.0, most / (optax.tree.norm(gradient) + 1e-6))
+    return jax.tree.map(lambda g: g * scale, gradient)
 
 
 def _init_layer(key: Array, shape: Shape) -> dict[str, Array]:

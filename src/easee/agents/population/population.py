@@ -7,39 +7,36 @@ between two updates and resumed exactly.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
 import easee.agents.population.dqn as dqn
-from easee.agents.compat import check_actions, explorer_type_error
-from easee.agents.population.base import BasePopulation, check_static
+from easee.agents.population.base import jit
 from easee.agents.population.bonuses import NO_BONUS, Bonus
-from easee.agents.population.curves import Curves, Scores
+from easee.agents.population.curves import Scores
 from easee.agents.population.dqn import Batch, Learner, Settings
 from easee.agents.population.networks import MLP, Network
 from easee.agents.population.replay import Segments, StateReplay
+from easee.agents.population.world_population import WorldPopulation, restart_ended
 from easee.envs.jax import World
-from easee.errors import ArgumentError
 from easee.explorers import jax as explorers
 from easee.explorers.jax import Tables
-from easee.policy import ExplorationPolicy
+from easee.policy_text import AnyPolicy
 
 MAX_UNROLLED = 8  # up to this many steps between updates are unrolled instead of compiled as a loop
 
 
-class Population(BasePopulation):
+class Population(WorldPopulation[Settings]):
     """Runs of DQN in a world, side by side.
 
     Args:
         world: environment to learn in.
-        tables: explorer of each run, as tables (see `easee.explorers.jax`) or a policy.
+        tables: explorer of each run, as tables (see `easee.explorers.jax`), a policy or its text.
         seeds: random seed of each run.
         settings: hyperparameters of all runs.
         network: Q-network of all runs.
@@ -60,30 +57,21 @@ class Population(BasePopulation):
            [10, 10]])
     """
 
+    settings_type = Settings
+    memory_advice = "buffer_size"
+
     def __init__(
         self,
         world: World,
-        tables: Sequence[Tables | ExplorationPolicy],
+        tables: Sequence[Tables | AnyPolicy],
         seeds: Sequence[int],
         settings: Settings,
         network: Network = MLP,
         bins: int = 50,
         bonus: Bonus = NO_BONUS,
     ) -> None:
-        check_static(world, "a world like those of easee.envs.jax", "restart")
-        super().__init__(tables, seeds, settings, network, bins)
-        if settings.total_steps * self.bins >= 2**31:
-            raise ArgumentError(f"{bins} bins are too many for {settings.steps:,} steps")
-        check_static(bonus, "a bonus like those of easee.agents.population.bonuses", "rewards")
-        self.world, self.bonus = world, bonus
-        self.tables = explorers.stack([_fit_tables(explorer, world) for explorer in tables])
-        digest = hashlib.sha256(b"".join(np.asarray(leaf).tobytes() for leaf in self.tables))
-        self.description |= {"world": repr(world), "explorers": digest.hexdigest()[:32]}
-        self.description |= {"bonus": repr(bonus)}
-        self.keys = jax.vmap(jax.random.key)(jnp.asarray(self.seeds))
-        init = partial(_init_runs, self._static(learns=False), self.bins)
-        self._check_memory(jax.eval_shape(init, self.keys), world.observation_shape)
-        self.runs: Run = init(self.keys)
+        super().__init__(world, tables, seeds, settings, network, bins, bonus)
+        self._init_runs(partial(_init_runs, self._static(learns=False), self.bins))
 
     def _train_until(self, step: int) -> None:
         """Train until a step, rounded up to a multiple of `train_freq`."""
@@ -97,31 +85,6 @@ class Population(BasePopulation):
 
     def _static(self, learns: bool) -> StaticArgs:
         return StaticArgs(self.world, self.network, self.settings, self.bonus, learns)
-
-    def curves(self) -> Curves:
-        """Return the learning curves so far; waits until the device is done."""
-        scores = self.runs.scores
-        counts, successes = (np.asarray(a, np.int64) for a in (scores.counts, scores.successes))
-        return Curves(np.asarray(scores.sums, float), counts, successes, self.settings.steps)
-
-    def _arrays(self) -> Run:
-        return self.runs
-
-    def _restore(self, arrays: Run) -> None:
-        del self.runs  # frees device memory for the loaded arrays
-        self.runs = jax.tree.map(jnp.asarray, arrays)
-
-
-def _fit_tables(explorer: Tables | ExplorationPolicy, world: World) -> Tables:
-    """Return the tables of an explorer after checking its actions against the world's."""
-    if isinstance(explorer, ExplorationPolicy):
-        check_actions(explorer.graph.actions, world.n_actions, world.action_names)
-        return explorers.from_policy(explorer)
-    if not isinstance(explorer, Tables):
-        expected = "explorers as Tables (see easee.explorers.jax) or policies"
-        raise explorer_type_error(explorer, expected)
-    check_actions(explorer.n_actions, world.n_actions, world.action_names)
-    return explorer
 
 
 class Run(NamedTuple):
@@ -167,7 +130,7 @@ def _init_runs(static: StaticArgs, bins: int, keys: Array) -> Run:
     return runs
 
 
-@partial(jax.jit, static_argnums=0, donate_argnums=1)
+@partial(jit, static_argnums=0, donate_argnums=1)
 def _train(
     static: StaticArgs, runs: Run, tables: Tables, keys: Array, first: int, rollouts: int
 ) -> Run:
@@ -233,12 +196,11 @@ def _step(static: StaticArgs, run: Run, tables: Tables, key: Array, step: Array)
     transition = StateReplay(
         world.pack(run.state), packed, action, reward, jnp.asarray(terminated, jnp.float32), done
     )
-    restarted = world.restart(after, restart_key)
     return Run(
         run.learner,
         explorers.step(tables, explorer, action, done),
-        jax.tree.map(lambda new, old: jnp.where(done, new, old), restarted, after),
+        restart_ended(world, after, done, restart_key),
         run.replay.add(step, transition),
         run.scores.add(step + 1, settings.steps, reward, done),
-        bonus.visit(run.bonus, packed),
+        bonus.visit(run.bonus, jax.tree.map(lambda leaf: leaf[None], packed)),
     )

@@ -41,7 +41,8 @@ class ExplorerMixin(OffPolicyAlgorithm):
 
     Args:
         args: arguments of the algorithm.
-        explorer: a policy, or an explorer for as many environments as the model has.
+        explorer: a policy, a text such as "doorkey:6" (see `easee.read_policy`), or an explorer for
+            as many environments as the model has.
         kwargs: keyword arguments of the algorithm.
     """
 

@@ -56,8 +56,8 @@ class ReferenceMixin(OnPolicyAlgorithm):
 
     Args:
         args: arguments of the algorithm.
-        reference: a policy, the path of one (.npz), or an explorer for as many environments as the
-            model has.
+        reference: a policy, a text such as "doorkey:6" (see `easee.read_policy`), or an explorer
+            for as many environments as the model has.
         reference_floor: weight of the uniform policy mixed into `reference`, so that log 0 does not
             occur; added to the policy's own floors. With 0, actions that the reference never takes
             are never taken. Explorers have their own floor instead.

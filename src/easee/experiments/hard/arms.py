@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from easee.explorers.jax import Tables
 
 MU = 2.0  # exponent of temporally extended epsilon-greedy
-COUNT_WEIGHT, RND_WEIGHT = 0.01, 0.01  # of the rewards for novelty
+COUNT_WEIGHT, RND_WEIGHT = 0.01, 0.01  # of the rewards for novelty, with DQN
+PPO_COUNT_WEIGHT, PPO_RND_WEIGHT = 0.01, 0.01  # with PPO
 EXPLORERS = {
     "uniform": "epsilon-greedy",
     "useful": "same knowledge, uniform moves",

@@ -6,6 +6,7 @@ over training. The rivals' own parameters are then chosen the same way. EASEE ha
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from easee.experiments.hard.measures import measure_arms
@@ -51,11 +52,11 @@ def _arms() -> dict[str, dict[str, Any]]:
     return learners | {f"rival/{name}": common | settings for name, settings in RIVALS.items()}
 
 
-def table(rows: list[Row]) -> list[list[str]]:
+def table(task_steps: int, rows: list[Row]) -> list[list[str]]:
     """Return a line for each setting, the best first."""
-    arms = measure_arms(rows, TASK.steps)
+    arms = measure_arms(rows, task_steps)
     lines = [["setting", "seeds", "success, whole training", "success, last tenth"]]
-    order = sorted(arms, key=lambda arm: (arm.split("/")[0] != "uniform", -sum(arms[arm].whole)))
+    order = sorted(arms, key=lambda arm: (arm.startswith("rival/"), -sum(arms[arm].whole)))
     for arm in order:
         runs = arms[arm]
         means = (cell(mean_interval(values)) for values in (runs.whole, runs.last))
@@ -63,9 +64,9 @@ def table(rows: list[Row]) -> list[list[str]]:
     return lines
 
 
-def draw(rows: list[Row]) -> dict[str, Any]:
+def draw(name: str, task_steps: int, rows: list[Row]) -> dict[str, Any]:
     """Draw the mean success over training of each setting."""
-    arms = measure_arms(rows, TASK.steps)
+    arms = measure_arms(rows, task_steps)
     figure, axes = subplots(figsize=(7, 0.6 + 0.28 * len(arms)))
     for place, arm in enumerate(arms):
         mean = mean_interval(arms[arm].whole)
@@ -74,7 +75,7 @@ def draw(rows: list[Row]) -> dict[str, Any]:
     axes.invert_yaxis()
     label = f"mean success over training on {TASK.name}, {count_seeds(rows)} seeds, 95% intervals"
     finish(axes, xlabel=label, xlim=(0, 1))
-    return {"hard-search": figure}
+    return {name: figure}
 
 
 FIGURE = Figure(
@@ -83,7 +84,7 @@ FIGURE = Figure(
     runs=runs_of(_arms()),
     seeds=10,
     backends={"population": BACKEND},
-    draw=draw,
-    table=table,
+    draw=partial(draw, "hard-search", TASK.steps),
+    table=partial(table, TASK.steps),
     config={"learner": dict(LEARNER), "bins": BINS, "steps": TASK.steps},
 )

@@ -56,11 +56,12 @@ def _together(run: Run) -> str:
     return repr([make_bonus(run.settings), *(run.settings.get(name) for name in names)])
 
 
-def _check_extras(runs: list[Run]) -> None:
+def check_extras(runs: list[Run]) -> None:
+    """Raise an error if an extra is missing that the runs need."""
     import easee.agents.population  # noqa: F401  (names a missing extra)
 
     for name in {run.settings["task"] for run in runs}:
         TASKS[name].make_world()
 
 
-BACKEND = PopulationBackend(make_population, measured, _together, _check_extras)
+BACKEND = PopulationBackend(make_population, measured, _together, check_extras)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from easee.errors import ArgumentError
 from easee.experiments.harness.figure import Done, Measured, Monitor, Options, Run
@@ -34,12 +34,14 @@ class PopulationBackend:
         measured: from a run, the curves of its population and its index there to its rows.
         together: from a run to a value; runs with equal values can be trained side by side.
         check_extras: raises an error if an extra is missing that the runs need.
+        evaluate: from a trained population and its runs to more rows of each.
     """
 
-    make: Callable[[list[Run]], BasePopulation]
+    make: Callable[[list[Run]], BasePopulation[Any]]
     measured: Callable[[Run, Curves, int], Measured]
     together: Callable[[Run], Hashable]
     check_extras: Callable[[list[Run]], None]
+    evaluate: Callable[[Any, list[Run]], list[Measured]] | None = None
 
     def check(self, runs: list[Run], options: Options) -> None:
         """Check the options and that the required extras are installed."""
@@ -63,7 +65,11 @@ class PopulationBackend:
                     monitor.show(self._rows(part, curves))
             if not population.finished:
                 return
-            yield self._rows(part, population.curves())
+            done = self._rows(part, population.curves())
+            if self.evaluate is not None:
+                more = self.evaluate(population, part)
+                done = [(run, [*rows, *new]) for (run, rows), new in zip(done, more, strict=True)]
+            yield done
             file.unlink(missing_ok=True)
 
     def parts(self, runs: list[Run]) -> list[list[Run]]:
@@ -79,10 +85,10 @@ class PopulationBackend:
 
 
 def _advancing(
-    population: BasePopulation, file: Path, limit: float | None
+    population: BasePopulation[Any], file: Path, limit: float | None
 ) -> Iterator[Curves | None]:
     """Train to the end or a time limit; yield often, and curves when a checkpoint was written."""
-    steps, wait, written = population.settings.train_freq, PAUSE, time.monotonic()
+    steps, wait, written = population.settings.rollout_steps, PAUSE, time.monotonic()
     late = False
     while not population.finished and not late:
         began = time.monotonic()

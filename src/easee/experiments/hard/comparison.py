@@ -1,0 +1,140 @@
+"""Tables and learning curves that compare the arms of several tasks, named `TASK/METHOD`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from easee.experiments.hard.measures import Runs, measure_arms
+from easee.experiments.hard.tasks import TASKS, HardTask
+from easee.experiments.hard.training import COST, SUCCESS
+from easee.experiments.harness.figure import Row
+from easee.experiments.harness.learning_curves import draw_means
+from easee.experiments.harness.plots import finish
+from easee.experiments.harness.rows import count_seeds
+from easee.experiments.harness.statistics import (
+    cell,
+    improvement_interval,
+    mean_interval,
+    stratified_interval,
+)
+from easee.viz.files import subplots
+
+MOST_COLUMNS = 4  # panels in a row of the picture
+HEADER = [
+    "task", "method", "seeds", "success, last tenth", "success, whole training",
+    "steps to 90%", "runs that get there", "probability of improvement",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Methods that are compared on several tasks.
+
+    Attributes:
+        labels: by name, what a method is called.
+        colours: by name, its colour.
+        baseline: name of the method that the others improve on.
+        steps_of: from a task to its number of steps.
+    """
+
+    labels: Mapping[str, str]
+    colours: Mapping[str, str]
+    baseline: str
+    steps_of: Callable[[HardTask], int]
+
+    def table(self, rows: list[Row]) -> list[list[str]]:
+        """Return a line for each task and method, then means over tasks and steps of discovery."""
+        lines, tasks = [HEADER], self._shown_tasks(rows)
+        for task, arms in tasks:
+            base = arms.get(self.baseline)
+            for name, runs in arms.items():
+                better = None
+                if base is not None and name != self.baseline:
+                    better = improvement_interval(runs.whole, base.whole)
+                cells = _cells(runs, self.steps_of(task))
+                lines.append([task.name, self.labels[name], *cells, cell(better)])
+        lines += self._means_over_tasks([arms for _, arms in tasks])
+        costs = [row for row in rows if row.metric == COST]
+        for task in TASKS.values():
+            values = [row.value for row in costs if row.arm == f"{task.name}/discovered"]
+            if values:
+                lines.append([task.name, COST, "", f"{np.mean(values):,.0f}", *[""] * 4])
+        return lines
+
+    def draw(self, name: str, rows: list[Row]) -> dict[str, Any]:
+        """Draw the learning curves, one panel per task."""
+        tasks = self._shown_tasks(rows)
+        lines = -(-len(tasks) // MOST_COLUMNS)
+        columns = -(-len(tasks) // lines)
+        figure, panels = subplots(
+            lines, columns, figsize=(3.8 * columns, 3.3 * lines + 0.9), squeeze=False, sharey=True
+        )
+        for axes, (task, arms) in zip(panels.flat, tasks, strict=False):
+            for method in arms:
+                style = {"color": self.colours[method], "label": self.labels[method]}
+                draw_means(axes, rows, f"{task.name}/{method}", metric=SUCCESS, **style)
+            axes.set_title(task.name.removesuffix("-v0"), fontsize=11)
+            axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:,.0f}k" if x else "0")
+            finish(axes, xlim=(0, self.steps_of(task)), ylim=(-0.02, 1.02))
+        for axes in panels.flat[len(tasks) :]:
+            axes.set_visible(False)
+        for axes in panels[:, 0]:
+            axes.set_ylabel("share of successful episodes")
+        self._legend(figure, panels)
+        label = f"steps in the environment, {count_seeds(rows)} seeds, 95% intervals"
+        figure.supxlabel(label, fontsize=10)
+        return {name: figure}
+
+    def _shown_tasks(self, rows: list[Row]) -> list[tuple[HardTask, dict[str, Runs]]]:
+        """Return the tasks that have runs, with their measures by method."""
+        found = []
+        for task in TASKS.values():
+            of_task = [row for row in rows if row.arm.startswith(f"{task.name}/")]
+            arms = measure_arms(of_task, self.steps_of(task))
+            if arms:
+                by_name = {arm.rpartition("/")[2]: runs for arm, runs in arms.items()}
+                found.append((task, {n: by_name[n] for n in self.labels if n in by_name}))
+        return found
+
+    def _means_over_tasks(self, tasks: list[dict[str, Runs]]) -> list[list[str]]:
+        """Return a line for each method that has runs of every task."""
+        names = [name for name in self.labels if all(name in arms for arms in tasks)]
+        return [
+            [
+                f"mean of {len(tasks)} tasks",
+                self.labels[name],
+                "",
+                cell(stratified_interval(arms[name].last for arms in tasks)),
+                cell(stratified_interval(arms[name].whole for arms in tasks)),
+                *[""] * 3,
+            ]
+            for name in names
+            if len(tasks) > 1
+        ]
+
+    def _legend(self, figure: Any, panels: Any) -> None:
+        """Add one legend above all panels."""
+        handles = {}
+        for axes in panels.flat:
+            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+                handles[label] = handle
+        ordered = {label: handles[label] for label in self.labels.values() if label in handles}
+        figure.legend(
+            ordered.values(), ordered, loc="outside upper center", ncols=4, frameon=False,
+            fontsize=10,
+        )  # fmt: skip
+
+
+def _cells(runs: Runs, total: int) -> list[str]:
+    median = runs.median_steps
+    return [
+        str(len(runs.last)),
+        cell(mean_interval(runs.last)),
+        cell(mean_interval(runs.whole)),
+        f"{median:,.0f}" if np.isfinite(median) else f"over {total:,}",
+        f"{runs.share_solved:.0%}",
+    ]

@@ -1,0 +1,57 @@
+"""`hard-ppo-search`: the choice of PPO's hyperparameters and of the rivals' parameters.
+
+The learner is chosen for plain PPO, on the smallest goal grid, by its mean success over training.
+The rivals' own parameters are then chosen the same way.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from easee.experiments.hard import search
+from easee.experiments.hard.ppo_training import BACKEND, LEARNER, STEPS
+from easee.experiments.hard.tasks import BINS
+from easee.experiments.harness.figure import Figure, runs_of
+
+TASK = search.TASK
+TOTAL = STEPS[TASK.name]
+BASE = dict(LEARNER) | {"ent_coef": 0.01}
+# Each learner differs from `BASE` in one or two settings.
+LEARNERS: dict[str, dict[str, Any]] = {
+    **{f"coefficient {c:g}": {"ent_coef": c} for c in (0.0, 0.001, 0.003, 0.01, 0.03, 0.1)},
+    "learning rate 2.5e-4": {"learning_rate": 2.5e-4},
+    "learning rate 1e-3": {"learning_rate": 1e-3},
+    "10 epochs": {"n_epochs": 10},
+    "batches of 128": {"batch_size": 128},
+    "rollouts of 32 steps": {"n_steps": 32},
+    "rollouts of 512 steps": {"n_steps": 512},
+    "lambda 0.99": {"gae_lambda": 0.99},
+    "Stable-Baselines3's defaults": {
+        "learning_rate": 3e-4, "n_steps": 128, "batch_size": 64, "n_epochs": 10, "ent_coef": 0.0,
+    },
+}  # fmt: skip
+WEIGHTS = (0.0003, 0.001, 0.003, 0.01, 0.03)
+RIVALS: dict[str, dict[str, Any]] = {
+    f"{name}, weight {w:g}": {"explorer": name, "weight": w}
+    for name in ("count", "rnd")
+    for w in WEIGHTS
+}
+
+
+def _arms() -> dict[str, dict[str, Any]]:
+    common = {"task": TASK.name, "steps": TOTAL, "explorer": "plain", "learner": BASE}
+    learners = {f"plain/{name}": common | {"learner": BASE | v} for name, v in LEARNERS.items()}
+    return learners | {f"rival/{name}": common | settings for name, settings in RIVALS.items()}
+
+
+FIGURE = Figure(
+    name="hard-ppo-search",
+    title=f"hyperparameters of PPO and of the rivals on {TASK.name}",
+    runs=runs_of(_arms()),
+    seeds=10,
+    backends={"population": BACKEND},
+    draw=partial(search.draw, "hard-ppo-search", TOTAL),
+    table=partial(search.table, TOTAL),
+    config={"learner": BASE, "bins": BINS, "steps": TOTAL},
+)

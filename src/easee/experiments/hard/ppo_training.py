@@ -1,0 +1,104 @@
+"""Train the runs of hard tasks as populations of PPO, with EASEE as the reference policy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from easee.experiments.hard.arms import DISCOVERIES, discovered, make_bonus
+from easee.experiments.hard.tasks import BINS, TASKS
+from easee.experiments.hard.training import check_extras, measured
+from easee.experiments.harness.explorers import agent_seed, policy_of
+from easee.experiments.harness.figure import Measured, Run
+from easee.experiments.harness.population_backend import PopulationBackend
+
+if TYPE_CHECKING:
+    from easee.agents.population import PpoPopulation
+    from easee.explorers.jax import Tables
+    from easee.policy import ExplorationPolicy
+
+# For `easee.agents.population.PpoSettings`; chosen for plain PPO by `easee run hard-ppo-search`.
+LEARNER: Mapping[str, Any] = {
+    "n_envs": 16,
+    "n_steps": 128,
+    "batch_size": 512,
+    "n_epochs": 4,
+    "learning_rate": 5e-4,
+    "ent_coef": 0.003,
+}
+STEPS = {  # of training
+    "goal-31": 200_000,
+    "goal-51": 300_000,
+    "goal-101": 1_000_000,
+    "doorkey": 2_000_000,
+    "MiniGrid-Empty-16x16-v0": 100_000,
+    "MiniGrid-DoorKey-8x8-v0": 2_000_000,
+    "MiniGrid-DoorKey-16x16-v0": 4_000_000,
+    "MiniGrid-FourRooms-v0": 2_000_000,
+    "MiniGrid-Unlock-v0": 1_000_000,
+    "MiniGrid-KeyCorridorS3R1-v0": 1_000_000,
+}
+REFERENCES = {
+    "plain": "PPO",
+    "count": "count bonus",
+    "rnd": "random network distillation",
+    "exact": "EASEE, exact prior",
+    "usual": "EASEE, usual prior",
+    "discovered": "EASEE, discovered prior",
+}
+PLAYED = 32_000  # steps of the evaluation after training
+PLAYS = {  # metrics of the evaluation, and the arguments of `PpoPopulation.play`
+    "success with the reference": {"reference": True},
+    "success of the network alone": {"reference": False},
+    "success of the network's best actions": {"reference": False, "greedy": True},
+}
+
+
+def make_reference(settings: Mapping[str, Any], seed: int) -> Tables | ExplorationPolicy:
+    """Return the reference policy of an arm."""
+    from easee.explorers import jax as explorers
+
+    task, name = TASKS[settings["task"]], settings["explorer"]
+    if name in ("plain", "count", "rnd"):
+        return explorers.uniform(task.n_actions)
+    if name == "discovered":
+        return discovered(task.name, seed % DISCOVERIES)[0]
+    return policy_of(*(task.exact if name == "exact" else task.usual))
+
+
+def make_population(runs: list[Run]) -> PpoPopulation:
+    """Return the population of runs with the same task, steps, learner and bonus."""
+    from easee.agents.population import PpoPopulation, PpoSettings
+    from easee.agents.population.networks import MINIGRID, ActorCritic, Network
+
+    settings = runs[0].settings
+    task = TASKS[settings["task"]]
+    body = MINIGRID if task.convolutions else Network(tanh=True)
+    return PpoPopulation(
+        task.make_world(),
+        [make_reference(run.settings, run.seed) for run in runs],
+        list(map(agent_seed, runs)),
+        PpoSettings(settings["steps"], **(dict(LEARNER) | settings.get("learner", {}))),
+        ActorCritic(body),
+        bins=BINS,
+        bonus=make_bonus(settings),
+    )
+
+
+def play(population: PpoPopulation, runs: list[Run]) -> list[Measured]:
+    """Return the success of each run after training, with and without the reference."""
+    rows: list[list[tuple[int, str, float]]] = [[] for _ in runs]
+    for metric, options in PLAYS.items():
+        curves = population.play(PLAYED, **options)
+        for i, run in enumerate(runs):
+            success = float(curves.successes[i].sum() / max(curves.counts[i].sum(), 1))
+            rows[i].append((run.settings["steps"], metric, round(success, 4)))
+    return [*rows]
+
+
+def _together(run: Run) -> str:
+    names = ("task", "steps", "learner", "weight")
+    return repr([make_bonus(run.settings), *(run.settings.get(name) for name in names)])
+
+
+BACKEND = PopulationBackend(make_population, measured, _together, check_extras, play)

@@ -13,7 +13,7 @@ such as picking up a key, the other must have it too, in all but the same share 
 """
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,6 +68,7 @@ def discover(
     state: AnyState = None,
     eventful: float = 0.5,
     rollout: int | None = None,
+    names: Sequence[str] | None = None,
     progress: Progress | None = None,
 ) -> Discovery:
     """Find the equivalences of an environment without prior knowledge.
@@ -90,6 +91,8 @@ def discover(
             random rollouts.
         rollout: number of random steps to sample states from; by default 100 per state and at least
             20,000, or 100,000 with `usually`, but at most half the budget.
+        names: names of the environment's actions, instead of its own; by default, actions without
+            names are called by their numbers.
         progress: function called with the number of words tried and the number of new words.
 
     >>> from easee.envs import CardinalGrid
@@ -107,7 +110,7 @@ def discover(
     if checked_share(usually, "usually") >= 0.5:
         raise ArgumentError(f"expected usually below 0.5, found {usually}")
     check_env(env)
-    names = check_action_names(names_or_numbers(env))
+    names = check_action_names(names_or_numbers(env, names))
     try:
         least = SEARCH_ROLLOUT if usually else 20_000
         setup = set_up(
@@ -123,7 +126,7 @@ def discover(
     search = _WordSearch(setup.probe, setup.sample, tolerance, RARE_LENGTH if usually else None)
     length = search.run(max_length, progress)
     failing = f"a relation may fail in {tolerance:.0%} of them"
-    notes = [*setup.notes, failing if tolerance else "no relation failed"]
+    notes = [*setup.notes(names), failing if tolerance else "no relation failed"]
     found: list[RelationCheck] = []
     vacuous: list[tuple[Word, Word]] = []
     if usually:

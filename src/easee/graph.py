@@ -10,7 +10,7 @@ from easee._utils.arrays import Ids, Mask, ReadOnlyArrays
 from easee._utils.checks import checked_count
 from easee._utils.memory import free_memory
 from easee._utils.timing import timed
-from easee.errors import ArgumentError, ArgumentTypeError, PriorError
+from easee.errors import ArgumentError, ArgumentTypeError, GraphTooLargeError, PriorError
 from easee.priors.equivalences import AnyWord, Equivalences, Word, word_indices
 from easee.words.automaton import unroll_words
 from easee.words.closure import close
@@ -179,6 +179,33 @@ def unroll(
     with timed("build"):
         successors = _breadth_first(depths, successors)
     return LocalGraph(equivalences.actions, depth, depths, successors, exact, stable)
+
+
+def deepest_that_fits(
+    equivalences: Equivalences, depth: int, *, max_nodes: int | None = None
+) -> int:
+    """Return the largest depth, up to a given one, whose graph fits.
+
+    Args:
+        equivalences: the prior.
+        depth: largest depth of interest.
+        max_nodes: largest number of nodes; by default what fits in half of the free memory.
+
+    Raises:
+        GraphTooLargeError: no depth fits.
+
+    >>> deepest_that_fits(Equivalences(["a", "b"]), 30, max_nodes=1000)
+    8
+    """
+    while True:
+        try:
+            unroll(equivalences, depth, max_nodes=max_nodes)
+        except GraphTooLargeError as error:
+            if depth == 1:
+                raise
+            depth = min(error.fits or depth, depth - 1)
+        else:
+            return depth
 
 
 def _breadth_first(depths: Ids, successors: Ids) -> Ids:

@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from gymnasium import spaces
 
 from easee.envs.action_names import logger, match_actions
 from easee.errors import ArgumentError, ArgumentTypeError
 from easee.explorers.base import BaseExplorer
 from easee.explorers.easee import Explorer
+from easee.explorers.sampling import Actions
 from easee.policy import ExplorationPolicy
 from easee.priors.equivalences import Equivalences
 
@@ -112,6 +114,18 @@ def check_space(space: spaces.Space[Any]) -> None:
             f"gymnasium.wrappers.TransformAction(env, lambda action: action + {space.start}, "
             f"gymnasium.spaces.Discrete({space.n}))"
         )
+
+
+def executed_actions(actions: Actions, info: dict[str, Any]) -> Actions:
+    """Return actions of vector environments, or those executed instead where `info` reports them.
+
+    >>> executed_actions(np.array([0, 1]), {EXECUTED: np.array([2, 0])})
+    array([2, 0])
+    """
+    if EXECUTED not in info:
+        return actions
+    reported = info.get(f"_{EXECUTED}", np.ones(len(actions), bool))
+    return np.where(reported, info[EXECUTED], actions).astype(np.int64)
 
 
 def _listed(actions: Sequence[str] | int) -> str:

@@ -22,7 +22,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from easee._utils.checks import checked_count, checked_share
-from easee._utils.digests import digest
+from easee._utils.digests import observation_key
 from easee.agents.compat import check_space, fit_scalar_explorer
 from easee.envs.action_names import action_names, checked_names
 from easee.envs.table import Table
@@ -216,18 +216,8 @@ class _GymSteps:
     def reset(self) -> Key:
         observation, _ = self.env.reset(seed=self.seed)
         self.seed = None
-        return _observation_key(observation)
+        return observation_key(observation)
 
     def step(self, action: int) -> Step:
         observation, reward, terminated, truncated, _ = self.env.step(action)
-        return _observation_key(observation), float(reward), terminated, truncated
-
-
-def _observation_key(observation: Any) -> bytes:
-    """Return bytes that identify an observation; equal integers of different types are equal."""
-    if isinstance(observation, int | np.integer) and abs(int(observation)) < 2**63:
-        return np.int64(observation).tobytes()
-    if not isinstance(observation, np.ndarray | float | np.floating):
-        return digest(observation)
-    array = np.asarray(observation)
-    return (array + 0 if array.dtype.kind == "f" else array).tobytes()  # 0.0 and -0.0 are equal
+        return observation_key(observation), float(reward), terminated, truncated

@@ -15,11 +15,11 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from easee._utils.checks import nearest
-from easee.agents.compat import EXECUTED, check_space
+from easee.agents.compat import EXECUTED, check_space, executed_actions
 from easee.agents.reference_policy import FLOOR, IMPOSSIBLE, Reference, fit_reference, log_reference
 from easee.envs.action_names import action_names, vector_action_names
 from easee.errors import ArgumentError, ArgumentTypeError
-from easee.explorers.sampling import Actions, Mask
+from easee.explorers.sampling import Mask
 
 Where = Literal["dict", "flat", "info"]
 KEY = "reference"  # in dictionaries of observations and in `info`
@@ -151,9 +151,9 @@ class VectorReferenceObservation(gym.vector.VectorWrapper):
         """Take actions, and move the nodes along them."""
         observations, rewards, terminated, truncated, info = self.env.step(actions)
         dones: Mask = np.asarray(terminated) | np.asarray(truncated)
-        executed = _executed(np.asarray(actions), info)
+        executed = executed_actions(np.asarray(actions), info)
         # With SAME_STEP, the entries of an episode's last step are here.
-        self.explorer.step(_executed(executed, info.get("final_info", {})))
+        self.explorer.step(executed_actions(executed, info.get("final_info", {})))
         if self._mode == AutoresetMode.SAME_STEP:
             info = self._with_final(info, dones)
             self.explorer.reset(dones)
@@ -223,11 +223,3 @@ def _checked_where(where: Where) -> Where:
     if where not in known:
         raise ArgumentError(f"unknown where {where!r}: {nearest(str(where), known)}")
     return where
-
-
-def _executed(actions: Actions, info: dict[str, Any]) -> Actions:
-    """Return the actions with those replaced for which `info` reports another executed action."""
-    if EXECUTED not in info:
-        return actions
-    reported = info.get(f"_{EXECUTED}", np.ones(len(actions), bool))
-    return np.where(reported, info[EXECUTED], actions).astype(np.int64)

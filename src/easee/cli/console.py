@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from textwrap import fill
 
 import typer
 from rich.console import Console
@@ -21,6 +22,18 @@ err = Console(stderr=True)
 def print_line(text: str, console: Console = out) -> None:
     """Print text verbatim, without markup, highlighting or wrapping."""
     console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def print_text(text: str) -> None:
+    """Print sentences verbatim, wrapped at the width of the terminal."""
+    print_line(fill(text, out.width, break_on_hyphens=False))
+
+
+def print_notes(notes: Iterable[str]) -> None:
+    """Print sentences as a list, wrapped at the width of the terminal."""
+    for note in notes:
+        text = fill(note, out.width - 2, subsequent_indent="  ", break_on_hyphens=False)
+        print_line(f"- {text}")
 
 
 def make_table(

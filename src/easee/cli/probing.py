@@ -11,7 +11,7 @@ from easee._utils.files import check_writable
 from easee._utils.timing import listening
 from easee.cli.compile import summary_table, timed_compile
 from easee.cli.console import make_table, out, print_line, progress_bar, spinner
-from easee.cli.environments import make_env, parse_pairs, state_reader, sticky_note
+from easee.cli.environments import make_env, parse_names, parse_pairs, state_reader, sticky_note
 from easee.cli.priors import Prior, load_prior
 from easee.errors import ArgumentError, GraphTooLargeError
 from easee.policy import ExplorationPolicy
@@ -37,6 +37,13 @@ StateName = Annotated[
         "player's position for Freeway, Boxing and Carnival, and observation otherwise.",
     ),
 ]
+Names = Annotated[
+    str | None,
+    typer.Option(
+        help="Names of the environment's actions, in the order of their numbers, instead of its "
+        "own: left,down,right,up."
+    ),
+]
 States = Annotated[int, typer.Option(help="Number of states in which words are tested.")]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
 
@@ -51,6 +58,7 @@ def verify_command(
         list[str] | None,
         typer.Option(help="PRIOR_ACTION=ENV_ACTION where action names differ; repeatable."),
     ] = None,
+    names: Names = None,
     option: EnvOptions = None,
     output: Annotated[
         Path | None,
@@ -85,6 +93,7 @@ def verify_command(
             state=reader,
             seed=seed,
             rename=renames,
+            names=parse_names(names),
             progress=progress,
         )
     checks = verification.relations
@@ -132,6 +141,7 @@ def discover_command(
     ] = 0.0,
     budget: Annotated[int, typer.Option(help="Maximum number of environment steps.")] = 1_000_000,
     state: StateName = "auto",
+    names: Names = None,
     seed: Seed = 0,
     option: EnvOptions = None,
 ) -> None:
@@ -157,6 +167,7 @@ def discover_command(
             usually=usually,
             budget=budget,
             state=reader,
+            names=parse_names(names),
             seed=seed,
             progress=progress,
         )

@@ -5,7 +5,9 @@ python examples/arm.py [STEPS]
 The joints are independent: moves of different joints commute, and the two moves of a joint undo
 each other, except where a joint is at its limit and does not move. How deep the graph should be
 depends on how soon the walk meets the limits, which the prior does not say. Prints what
-`easee.tune` measures.
+`easee.tune` measures. On the command line, with the prior in a file:
+
+PYTHONPATH=examples easee tune examples/arm.txt --env arm:Arm-v0
 """
 
 import sys
@@ -54,7 +56,4 @@ prior = easee.independent(*([f"{joint}+", f"{joint}-"] for joint in JOINTS))
 
 if __name__ == "__main__":
     env = gym.wrappers.TimeLimit(Arm(), 60)
-    result = easee.tune(env, prior, steps=int(sys.argv[1]) if len(sys.argv) > 1 else 200_000)
-    print(result)
-    prior.save("arm.txt")
-    print("the same on the command line: PYTHONPATH=examples easee tune arm.txt --env arm:Arm-v0")
+    print(easee.tune(env, prior, steps=int(sys.argv[1]) if len(sys.argv) > 1 else 300_000))

@@ -456,3 +456,17 @@ def test_progress_is_reported():
     reports = []
     verify(CardinalGrid(), SWAP | UNDO, states=5, progress=lambda *counts: reports.append(counts))
     assert reports == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+# --- tables --------------------------------------------------------------------------------------
+
+
+def test_results_are_tables():
+    omega = Equivalences(JumpRing.action_names, ["jump ~", "left right ~", "left ~ right"])
+    result = verify(JumpRing(40), omega, states=50, seed=1)
+    lines = str(result).splitlines()
+    assert lines[0].split() == ["relation", "states", "fails", "in", "share", "[95%]"]
+    assert lines[2].startswith("jump ~ Λ") and lines[3].endswith("holds")
+    assert lines[4].endswith("50        50  100.0% [92.9, 100.0]  never holds")
+    assert result._repr_html_().count("<tr>") == 4
+    assert repr(result).startswith("Verification(3 relations: 1 holds, ")

@@ -39,6 +39,17 @@ def text_pairs(pairs: Iterable[tuple[str, str]]) -> str:
     return "\n".join(f"{name:<{width}}  {value}" for name, value in known)
 
 
+def shortened(items: Sequence[str], most: int = 12) -> str:
+    """Return items in a row, without those in the middle if there are many.
+
+    >>> shortened(list("abcdefg"), most=4)
+    'a, b, …, f, g'
+    """
+    half = most // 2
+    shown = list(items) if len(items) <= most else [*items[:half], "…", *items[-half:]]
+    return ", ".join(shown)
+
+
 def html_table(columns: Sequence[str], rows: Iterable[Row], *, right: Collection[str] = ()) -> str:
     """Return a table in HTML, with escaped text.
 

@@ -1,7 +1,6 @@
 """The command line: `easee compile`, `draw`, `priors`, `verify`, `tune` and others."""
 
 import io
-import logging
 import sys
 from typing import Annotated
 
@@ -35,7 +34,6 @@ def main(
     ] = False,
 ) -> None:
     """Compile equivalent action sequences into exploration policies."""
-    logging.getLogger("easee.names").setLevel(logging.ERROR)  # the notes of the results say it
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # the terminal's encoding may lack Λ
             stream.reconfigure(errors="replace")

@@ -7,7 +7,15 @@ from typing import Annotated
 import typer
 
 from easee._utils.files import check_writable
-from easee.cli.console import make_table, out, print_line, print_notes, print_text, progress_bar
+from easee.cli.console import (
+    make_table,
+    out,
+    print_line,
+    print_notes,
+    print_text,
+    progress_bar,
+    unlogged_names,
+)
 from easee.cli.environments import make_env, parse_names, state_reader, sticky_note
 from easee.cli.priors import Prior, load_prior
 from easee.cli.probing import EnvId, EnvOptions, Names, Seed, StateName
@@ -52,7 +60,7 @@ def tune_command(
         check_writable(path)  # fail before the work, not after it
     environment = make_env(env, option or [])
     reader = state_reader(state, environment)
-    with progress_bar("steps") as progress:
+    with progress_bar("steps") as progress, unlogged_names():
         result = tune(
             environment,
             omega,

@@ -24,7 +24,7 @@ from easee._utils.checks import checked_count, checked_share
 from easee.envs.action_names import names_or_numbers
 from easee.errors import ArgumentError, ProbeError
 from easee.priors.equivalences import Equivalences, check_action_names
-from easee.probing.evidence import RelationCheck
+from easee.probing.evidence import Evidence, RelationCheck
 from easee.probing.probe import BudgetSpent, Probe, Progress, Snapshot, Word, check_env
 from easee.probing.setup import SEARCH_ROLLOUT, Setup, set_up
 from easee.probing.state_keys import AnyState
@@ -37,8 +37,8 @@ FIRST_STATES = 16  # states in which a word is executed before it is compared in
 LONGER_WORDS = 200  # words one longer than the maximum that are tried, to see if it is too small
 
 
-@dataclass(frozen=True)
-class Discovery:
+@dataclass(frozen=True, repr=False)
+class Discovery(Evidence):
     """The equivalences that were found.
 
     Attributes:
@@ -54,6 +54,11 @@ class Discovery:
     env_steps: int
     length: int
     notes: tuple[str, ...]
+
+    @property
+    def checks(self) -> tuple[RelationCheck, ...]:
+        """One check per relation, the same as `evidence`."""
+        return self.evidence
 
 
 def discover(

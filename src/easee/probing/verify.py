@@ -13,7 +13,7 @@ from easee.envs.action_names import action_names, logger, names_or_numbers, orde
 from easee.envs.copying import Env
 from easee.errors import ArgumentError, ArgumentTypeError
 from easee.priors.equivalences import Equivalences
-from easee.probing.evidence import Counterexample, RelationCheck
+from easee.probing.evidence import Counterexample, Evidence, RelationCheck
 from easee.probing.probe import Probe, Progress, Snapshot, Word, check_env
 from easee.probing.setup import SEARCH_ROLLOUT, Setup, set_up
 from easee.probing.significance import holm, min_repeats, outcomes, permutation_test
@@ -23,8 +23,8 @@ MAX_COUNTEREXAMPLES = 3  # per relation
 Names = tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Verification:
+@dataclass(frozen=True, repr=False)
+class Verification(Evidence):
     """The evidence for and against a prior in an environment.
 
     Attributes:
@@ -44,6 +44,11 @@ class Verification:
     copies: str
     random: bool
     notes: tuple[str, ...]
+
+    @property
+    def checks(self) -> tuple[RelationCheck, ...]:
+        """One check per relation, the same as `relations`."""
+        return self.relations
 
     @property
     def holds(self) -> bool:

@@ -15,7 +15,7 @@ import easee
 from arm import prior as arm_prior
 from easee.probing.coverage import make_world
 
-TRIALS = 20  # of each depth, to find the best
+TRIALS = 10  # of each depth, to find the best
 ENVIRONMENTS = {
     "arm": ("Arm-v0", arm_prior),
     "CardinalGrid": ("easee/CardinalGrid-v0", easee.priors.get("cardinal-grid")),

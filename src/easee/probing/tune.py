@@ -3,14 +3,15 @@
 Each depth, uniform actions and temporally extended ones explore the environment in *trials* of
 equally many steps, and the distinct states that each trial sees are counted. The depths race
 (successive elimination, after Even-Dar, Mannor and Mansour, 2006): all have a few trials first.
-After that, what is confidently worse than the best is dropped, and the others share the rest of the
-budget. Trials with the same number have the same environment seed, so that ways of exploring are
-compared in pairs.
+After that, what is confidently worse than the best is dropped, and the others share more trials.
+The depth that is chosen so is compared with uniform and temporally extended actions in new trials,
+because in the old ones the best of several looks better than it is. Trials with the same number
+have the same environment seed, so that ways of exploring are compared in pairs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,10 +29,13 @@ from easee.priors.equivalences import Equivalences
 from easee.probing.coverage import Coverage, VectorWorld, World, make_world
 from easee.probing.probe import Progress
 from easee.probing.state_keys import AnyState, label_of
-from easee.probing.tuning import EXTENDED, LEVEL, UNIFORM, Measurement, Tuning
+from easee.probing.tuning import EXTENDED, LEVEL, UNIFORM, Interval, Measurement, Tuning
 
-FIRST_TRIALS = 4  # of everything that is measured
-FIRST_SHARE = 0.6  # of the budget, for the first trials
+FIRST_TRIALS = 5  # of everything that is measured
+FIRST_SHARE = 0.5  # of the budget, for the first trials
+LAST_SHARE = 0.25  # of the budget, to compare the chosen depth with the other ways of exploring
+LAST_TRIALS = 12  # for that, at least, unless the length of a trial is given
+NEW = 1_000_000  # number of the first of these trials
 LOOKS = 8  # times that losers are dropped, at most: the level of each test is divided by it
 GROWTH = 1.4  # between two depths, and between the numbers of trials at two looks
 MOST_DEPTH = 100  # by default, where episodes are longer
@@ -101,12 +105,14 @@ def tune(
     pilot = race.run_pilot()
     wanted = _checked_depths(depths) if depths is not None else _default_depths(pilot.longest)
     policies, fit_notes = _policies(prior, wanted, checked_count(max_nodes, "max_nodes"))
-    race.trial_steps = trial_steps or _trial_steps(pilot, steps, len(policies) + 2)
+    race.trial_steps = _trial_steps(pilot, steps, len(policies) + 2, trial_steps)
     race.add_arms(policies)
     race.run()
+    _check_countable([arm.measurement() for arm in race.arms], race.trial_steps)
+    chosen, best = _chosen_and_best([arm.measurement() for arm in race.arms])
+    race.confirm(chosen)
     measurements = [arm.measurement() for arm in race.arms]
-    _check_countable(measurements, race.trial_steps)
-    depth, reason = _recommendation(measurements)
+    depth, reason = _recommendation(measurements, chosen, best)
     notes += [_counting_note(world, race), *fit_notes]
     how = race.trial_steps, race.done, tuple(notes)
     return Tuning(prior, tuple(measurements), depth, reason, *how, policies)
@@ -169,15 +175,20 @@ def _policies(
     return {depth: compile(prior, depth) for depth in fitting}, notes
 
 
-def _trial_steps(pilot: Coverage, steps: int, arms: int) -> int:
+def _trial_steps(pilot: Coverage, steps: int, arms: int, given: int | None) -> int:
     """Return the length of a trial: what the budget allows, or until uniform actions slow down."""
-    affordable = int((steps - pilot.steps) * FIRST_SHARE / (arms * FIRST_TRIALS))
-    if affordable < LEAST_TRIAL:
-        least = int(1.1 * LEAST_TRIAL * arms * FIRST_TRIALS / FIRST_SHARE)
+    left = steps - pilot.steps
+    affordable = int(left * FIRST_SHARE / (arms * FIRST_TRIALS))
+    needed = given or LEAST_TRIAL
+    if affordable < needed:
+        least = int(1.1 * needed * arms * FIRST_TRIALS / FIRST_SHARE)
         raise ArgumentError(
-            f"{steps:,} steps are too few to measure {arms} ways of exploring: expected at least "
-            f"{least:,} steps, or fewer depths"
+            f"{steps:,} steps are too few to measure {arms} ways of exploring in trials of "
+            f"{needed:,} steps: expected at least {least:,} steps, or fewer depths"
         )
+    if given is not None:
+        return given
+    affordable = max(min(affordable, int(left * LAST_SHARE / (3 * LAST_TRIALS))), LEAST_TRIAL)
     early = sum(step <= pilot.steps // 2 for step in pilot.first_steps)
     if early < SATURATED * len(pilot.first_steps):
         return affordable
@@ -196,14 +207,16 @@ class _Arm:
     name: str
     make_explorer: Callable[[np.random.Generator], BaseExplorer]
     policy: ExplorationPolicy | None = None
-    trials: list[Coverage] = field(default_factory=list)
+    trials: dict[int, Coverage] = field(default_factory=dict)
 
     def measurement(self) -> Measurement:
         graph = None if self.policy is None else self.policy.graph
-        states = np.array([len(trial.first_steps) for trial in self.trials], float)
-        blocked = sum(t.blocked for t in self.trials) / max(sum(t.steps for t in self.trials), 1)
+        covered = self.trials.values()
+        states = np.array([len(trial.first_steps) for trial in covered], float)
+        numbers = np.array(list(self.trials), np.int64)
+        blocked = sum(t.blocked for t in covered) / max(sum(t.steps for t in covered), 1)
         depth, nodes = (None, None) if graph is None else (graph.depth, len(graph))
-        return Measurement(self.name, depth, nodes, states, blocked)
+        return Measurement(self.name, depth, nodes, states, numbers, blocked)
 
 
 @dataclass
@@ -235,30 +248,38 @@ class _Race:
             self.arms.append(_Arm(f"depth {depth}", make, policy))
 
     def run(self) -> None:
-        """Give every arm some trials, then the remaining budget to those that may be the best."""
+        """Give every arm some trials, then more of them to those that may be the best."""
         racing = self.arms
         target = FIRST_TRIALS
         while True:
-            affordable = (self.budget - self.done) // (len(racing) * self.trial_steps)
+            left = self.budget * (1 - LAST_SHARE) - self.done
+            affordable = int(left // (len(racing) * self.trial_steps))
             sweeps = min(target - len(racing[0].trials), affordable)
             for _ in range(max(sweeps, 0)):
-                self._sweep(racing)
+                self._sweep(racing, 1 + len(racing[0].trials))
             if sweeps <= 0 or len(racing[0].trials) < target:
                 break
             racing = self._contenders(racing)
             if len(racing) == 1 or all(arm.policy is None for arm in racing):
                 break
             target = round(target * GROWTH)
+
+    def confirm(self, chosen: Measurement) -> None:
+        """Compare the chosen depth with uniform and temporally extended actions in new trials."""
+        racing = [arm for arm in self.arms if arm.policy is None or arm.name == chosen.name]
+        sweeps = (self.budget - self.done) // (len(racing) * self.trial_steps)
+        for trial in range(max(sweeps, FIRST_TRIALS)):
+            self._sweep(racing, NEW + trial)
         if self.progress is not None:
             self.progress(self.done, self.done)
 
     def _uniform(self, rng: np.random.Generator) -> BaseExplorer:
         return UniformExplorer(self.world.n_actions, self.world.n_envs, rng)
 
-    def _sweep(self, racing: Sequence[_Arm]) -> None:
-        """Give every arm one trial."""
+    def _sweep(self, racing: Sequence[_Arm], trial: int) -> None:
+        """Give every arm the trial with this number."""
         for arm in racing:
-            arm.trials.append(self._cover(arm, self.trial_steps, 1 + len(arm.trials)))
+            arm.trials[trial] = self._cover(arm, self.trial_steps, trial)
 
     def _cover(self, arm: _Arm, steps: int, trial: int) -> Coverage:
         rng = np.random.default_rng([self.seed, trial, *arm.name.encode()])
@@ -303,29 +324,35 @@ def _check_countable(measurements: Sequence[Measurement], steps: int) -> None:
         )
 
 
-def _recommendation(measurements: Sequence[Measurement]) -> tuple[int | None, str]:
-    """Return the recommended depth, or None, and the reason."""
-    baselines = [m for m in measurements if m.depth is None]
+def _chosen_and_best(measurements: Sequence[Measurement]) -> tuple[Measurement, Measurement]:
+    """Return the smallest depth that is as good as the best, and the best."""
     depths = [m for m in measurements if m.depth is not None]
     trials = max(len(m.states) for m in depths)
     last = [m for m in depths if len(m.states) == trials]  # the others were confidently worse
     best = max(last, key=_log_mean)
-    level = LEVEL / len(last)  # the best of several is better than each by chance, too
-    for depth in last:
-        beats = all(depth.ratio(rival, level)[1] > 1.0 for rival in baselines)
-        if beats and _as_good(depth, best, level):
-            return depth.depth, _reason(depth, best, measurements)
-    rival = max(baselines, key=_log_mean)
-    value, low, high = best.ratio(rival, level)
+    return next(m for m in last if _as_good(m, best, LEVEL / len(last))), best
+
+
+def _recommendation(
+    measurements: Sequence[Measurement], chosen: Measurement, best: Measurement
+) -> tuple[int | None, str]:
+    """Return the recommended depth, or None, and the reason."""
+    uniform, extended = measurements[:2]
+    measured = next(m for m in measurements if m.depth == chosen.depth)
+    ratios = {m.name: measured.ratio(m, since=NEW) for m in (uniform, extended)}
+    if all(low > 1.0 for _, low, _ in ratios.values()):
+        return chosen.depth, _reason(chosen, best, measurements, ratios)
+    name = min(ratios, key=lambda rival: ratios[rival][0])
+    value, low, high = ratios[name]
     if high < 1.0:
         return None, (
-            f"No depth helps: {rival.name} actions see {1 / value:.2f} times as many states as "
-            f"depth {best.depth}, the best one."
+            f"No depth helps: {name} actions see {1 / value:.2f} times as many states as depth "
+            f"{chosen.depth}, the best one."
         )
     return None, (
-        f"No depth helps: depth {best.depth}, the best one, sees {value:.2f} [{low:.2f}, "
-        f"{high:.2f}] times as many states as {rival.name} actions, which are as good as far as "
-        "these trials show. More steps would tell more."
+        f"No depth helps: depth {chosen.depth}, the best one, sees {value:.2f} [{low:.2f}, "
+        f"{high:.2f}] times as many states as {name} actions, which are as good as far as these "
+        "trials show. More steps would tell more."
     )
 
 
@@ -337,11 +364,16 @@ def _as_good(measurement: Measurement, best: Measurement, level: float) -> bool:
     return high >= 1.0 and value >= SIMILAR
 
 
-def _reason(chosen: Measurement, best: Measurement, measurements: Sequence[Measurement]) -> str:
+def _reason(
+    chosen: Measurement,
+    best: Measurement,
+    measurements: Sequence[Measurement],
+    ratios: Mapping[str, Interval],
+) -> str:
     """Return why a depth is recommended, and what deeper ones do."""
-    uniform, extended = measurements[:2]
     times = " and ".join(
-        f"{chosen.ratio(m)[0]:.2f} times {m.name} actions" for m in (uniform, extended)
+        f"{value:.2f} [{low:.2f}, {high:.2f}] times {name} actions"
+        for name, (value, low, high) in ratios.items()
     )
     sentences = [f"Depth {chosen.depth}: {times}."]
     if best is not chosen:

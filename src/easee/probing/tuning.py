@@ -10,6 +10,7 @@ from textwrap import fill
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from easee._utils.arrays import Floats
 from easee._utils.tables import html_lines, html_table, text_table
@@ -31,8 +32,9 @@ class Measurement:
         name: "uniform", "temporally extended" or "depth D".
         depth: depth of the policy; None for the other two.
         nodes: number of nodes of the policy's graph; None for the other two.
-        states: float (trials,), number of distinct states that each trial saw. Trials with the same
-            number have the same environment seed, whatever explores.
+        states: float (n,), number of distinct states that each trial saw.
+        trials: int (n,), the numbers of the trials. Trials with the same number have the same
+            environment seed, whatever explores.
         blocked: share of steps that did not change the state.
     """
 
@@ -40,6 +42,7 @@ class Measurement:
     depth: int | None
     nodes: int | None
     states: Floats
+    trials: NDArray[np.int64]
     blocked: float
 
     @property
@@ -52,14 +55,15 @@ class Measurement:
         """The 95% interval of the mean, by Student's t."""
         return _t_interval(self.states, LEVEL)
 
-    def ratio(self, other: Measurement, level: float = LEVEL) -> Interval:
+    def ratio(self, other: Measurement, level: float = LEVEL, *, since: int = 0) -> Interval:
         """Return how many times as many states were seen as by another one, with its interval.
 
         Only the trials that both have are compared, each with its counterpart: the interval is
-        Student's of the mean logarithm of their ratio.
+        Student's of the mean logarithm of their ratio. `since` is the first trial that counts.
         """
-        common = min(len(self.states), len(other.states))
-        logs = np.log(self.states[:common]) - np.log(other.states[:common])
+        common, ours, theirs = np.intersect1d(self.trials, other.trials, return_indices=True)
+        counts = common >= since
+        logs = np.log(self.states[ours[counts]]) - np.log(other.states[theirs[counts]])
         low, high = _t_interval(logs, level)
         return float(np.exp(logs.mean())), float(np.exp(low)), float(np.exp(high))
 

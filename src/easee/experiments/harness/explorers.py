@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from easee import priors
-from easee.errors import ArgumentError
+from easee.errors import ArgumentError, GraphTooLargeError
 from easee.experiments.harness.figure import Run
 from easee.explorers.base import BaseExplorer
 from easee.explorers.baselines import TabuExplorer, UniformExplorer, ZetaExplorer
@@ -86,4 +86,8 @@ def deepest_policy(
     omega: Equivalences, depth: int, *, max_nodes: int = 100_000
 ) -> ExplorationPolicy:
     """Compile a prior at the largest depth, up to a given one, whose graph is small enough."""
-    return compile(omega, deepest_that_fits(omega, depth, max_nodes=max_nodes))
+    try:
+        depth = deepest_that_fits(omega, depth, max_nodes=max_nodes)
+    except GraphTooLargeError:
+        depth = 1
+    return compile(omega, depth)

@@ -160,9 +160,9 @@ def match_actions(
     if set(index) != {name.lower() for name in actions} or len(index) != len(actions):
         raise ArgumentError(
             f"{owner}'s actions are not the environment's: {owner} has {', '.join(actions)}, the "
-            f"environment {', '.join(names)}. Write {owner} in the environment's names, or, if "
+            f"environment {', '.join(names)}. Write the prior in the environment's names. Or, if "
             f"{owner}'s names mean the environment's actions in the order of their numbers, pass "
-            f"them as names: {','.join(actions)}"
+            f"names={list(actions)!r} (on the command line, --names {','.join(actions)})"
         )
     return [index[name.lower()] for name in actions], None
 

@@ -55,6 +55,8 @@ figures: $(VENV)/.test
 	$(BIN)/python docs/pictures.py
 	$(BIN)/easee verify doorkey --env MiniGrid-DoorKey-8x8-v0 --rename open=toggle --pictures broken
 	mv broken/relation-4-1.png docs/images/counterexample.png && rm -r broken
+	PYTHONPATH=examples $(BIN)/easee tune examples/arm.txt --env arm:Arm-v0 \
+		--plot docs/images/tune-arm.png
 
 # The experiments that run on two cores, in about an hour. Finished runs are skipped.
 results: $(VENV)/.test

@@ -31,6 +31,11 @@ def test_a_custom_environment_learns_more_with_its_prior():
     assert easee > uniform
 
 
+def test_the_arm_s_best_depth_is_neither_shallow_nor_deep():
+    depth = int(re.findall(r"^Depth (\d+):", run("arm.py", "30000"), re.MULTILINE)[0])
+    assert 4 <= depth <= 16
+
+
 @pytest.mark.slow
 def test_outcomes_never_reduce_the_entropy():
     lines = re.findall(

@@ -304,3 +304,30 @@ def test_invalid_floors_are_rejected(policy, floors, message):
 def test_entropy_is_never_above_its_bound(name, depth):
     policy = easee.compile(priors.get(name), min(depth, 2) if name == "boxing" else depth)
     assert policy.entropy <= policy.bound
+
+
+def test_tables_say_what_a_policy_does():
+    policy = easee.compile(easee.Equivalences(["go", "wait"], ["wait ~"]), depth=5)
+    text = str(policy)
+    assert "actions      go, wait" in text and "never taken  wait" in text
+    assert "layers stay small; about depth" in text
+    assert policy._repr_html_().count("<tr>") == len(text.splitlines())
+    assert "layers         1, 1, 1, 1, 1, 1" in str(policy.graph)
+    assert policy.graph._repr_html_().startswith("<table>")
+    assert repr(policy).startswith("ExplorationPolicy(")
+
+
+def test_floors_and_ends_are_in_the_table():
+    usual = easee.compile(easee.Equivalences(["go", "wait"], ["wait ~ @ 0.1"]), depth=5)
+    assert "floors       wait 0.15" in str(usual) and "never taken" not in str(usual)
+    finite = easee.compile(easee.power("turn", 4), depth=8)
+    assert "finite: no new nodes after depth 3" in str(finite) and "gain" not in str(finite)
+
+
+def test_pictures_are_svg(tmp_path):
+    policy = easee.compile(easee.priors.get("rotation-grid"), depth=2)
+    picture = policy.draw()
+    assert picture._repr_svg_().startswith("<?xml") and "characters of SVG" in repr(picture)
+    assert policy.draw(tmp_path / "policy.svg", pruned=True)._repr_svg_().count("<path") > 5
+    policy.draw(tmp_path / "policy.png")
+    assert (tmp_path / "policy.png").read_bytes().startswith(b"\x89PNG")

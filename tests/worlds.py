@@ -1,4 +1,4 @@
-"""Small environments in which some actions rarely have an effect."""
+"""Small environments: rings in which some actions rarely have an effect, and a nameless line."""
 
 import gymnasium as gym
 
@@ -49,3 +49,19 @@ class ButtonRing(Ring):
         super().act(name)
         if self.at == 0 and name in ("press", "release"):
             self.on = int(name == "press")
+
+
+class Line(gym.Env):
+    """A line of squares, without names for its two actions; the first one moves to the left."""
+
+    observation_space = gym.spaces.Discrete(20)
+    action_space = gym.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.at = 10
+        return self.at, {}
+
+    def step(self, action):
+        self.at = min(max(self.at + 2 * int(action) - 1, 0), 19)
+        return self.at, 0.0, False, False, {}

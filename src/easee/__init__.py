@@ -33,9 +33,20 @@ from easee.flow.certificate import duality_gap
 from easee.graph import LocalGraph, unroll
 from easee.policy import ExplorationPolicy, balance, compile
 from easee.policy_text import read_policy
-from easee.priors.builders import commute, commute_all, decompose, idempotent, inverse, noop, power
+from easee.priors.builders import (
+    commute,
+    commute_all,
+    decompose,
+    idempotent,
+    independent,
+    inverse,
+    noop,
+    power,
+)
 from easee.priors.equivalences import Equivalences
 from easee.probing.discover import Discovery, discover
+from easee.probing.tune import tune
+from easee.probing.tuning import Tuning
 from easee.probing.verify import Verification, verify
 
 __version__ = "0.1.0"
@@ -58,6 +69,7 @@ __all__ = [
     "PriorError",
     "ProbeError",
     "TabuExplorer",
+    "Tuning",
     "UniformExplorer",
     "UnknownActionError",
     "Verification",
@@ -72,11 +84,13 @@ __all__ = [
     "duality_gap",
     "envs",
     "idempotent",
+    "independent",
     "inverse",
     "noop",
     "power",
     "priors",
     "read_policy",
+    "tune",
     "unroll",
     "verify",
 ]

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from easee._utils.arrays import Ids, Mask, ReadOnlyArrays
 from easee._utils.checks import checked_count
 from easee._utils.memory import free_memory
+from easee._utils.tables import html_pairs, shortened, text_pairs
 from easee._utils.timing import timed
-from easee.errors import ArgumentError, ArgumentTypeError, PriorError
+from easee.errors import ArgumentError, ArgumentTypeError, GraphTooLargeError, PriorError
 from easee.priors.equivalences import AnyWord, Equivalences, Word, word_indices
 from easee.words.automaton import unroll_words
 from easee.words.closure import close
@@ -59,6 +60,23 @@ class LocalGraph(ReadOnlyArrays):
             f"LocalGraph(actions={self.actions}, depth={self.depth}, "
             f"layer_sizes={self.layer_sizes}, exact={self.exact})"
         )
+
+    def __str__(self) -> str:
+        return text_pairs(self.rows())
+
+    def _repr_html_(self) -> str:
+        return html_pairs(self.rows())
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return names and values of what describes the graph, for tables."""
+        closure = "closure" + (", stable" if self.stable else ", NOT stable")
+        return [
+            ("actions", shortened(self.actions)),
+            ("depth", f"{self.depth:,}"),
+            ("nodes", f"{len(self):,} ({'exact' if self.exact else closure})"),
+            ("layers", shortened([f"{size:,}" for size in self.layer_sizes])),
+            ("forward edges", f"{int(self.forward.sum()):,}"),
+        ]
 
     @cached_property
     def layer_sizes(self) -> tuple[int, ...]:
@@ -155,8 +173,7 @@ def unroll(
     if slack is not None:
         slack = checked_count(slack, "slack", least=0)
     if max_nodes is None:
-        # Successors, mask, probabilities and the solver's edge arrays, in half of the free memory.
-        max_nodes = min(free_memory() // 2 // (40 + 30 * letters), 2**31 - 1)
+        max_nodes = most_nodes(letters)
     else:
         max_nodes = checked_count(max_nodes, "max_nodes")
     with timed("completion"):
@@ -179,6 +196,39 @@ def unroll(
     with timed("build"):
         successors = _breadth_first(depths, successors)
     return LocalGraph(equivalences.actions, depth, depths, successors, exact, stable)
+
+
+def most_nodes(n_actions: int) -> int:
+    """Return the number of nodes of the largest graph that fits in half of the free memory."""
+    # Successors, mask, probabilities and the solver's edge arrays.
+    return min(free_memory() // 2 // (40 + 30 * n_actions), 2**31 - 1)
+
+
+def deepest_that_fits(
+    equivalences: Equivalences, depth: int, *, max_nodes: int | None = None
+) -> int:
+    """Return the largest depth, up to a given one, whose graph fits.
+
+    Args:
+        equivalences: the prior.
+        depth: largest depth of interest.
+        max_nodes: largest number of nodes; by default what fits in half of the free memory.
+
+    Raises:
+        GraphTooLargeError: no depth fits.
+
+    >>> deepest_that_fits(Equivalences(["a", "b"]), 30, max_nodes=1000)
+    8
+    """
+    while True:
+        try:
+            unroll(equivalences, depth, max_nodes=max_nodes)
+        except GraphTooLargeError as error:
+            if depth == 1:
+                raise
+            depth = min(error.fits or depth, depth - 1)
+        else:
+            return depth
 
 
 def _breadth_first(depths: Ids, successors: Ids) -> Ids:

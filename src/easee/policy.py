@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,14 +16,20 @@ from numpy.typing import ArrayLike
 from easee import policy_file
 from easee._utils.arrays import Floats, ReadOnlyArrays
 from easee._utils.checks import checked_array
+from easee._utils.tables import html_pairs, text_pairs
 from easee._utils.timing import timed
 from easee.errors import ArgumentError, ArgumentTypeError, ConvergenceError
+from easee.flow.gain import gain
+from easee.flow.growth import growth, never_taken
 from easee.flow.network import push
 from easee.flow.objective import make_objective
 from easee.flow.solve import optimal_shares
 from easee.graph import LocalGraph, unroll
 from easee.priors.equivalences import Equivalences
 from easee.priors.rates import action_floors
+
+if TYPE_CHECKING:
+    from easee.viz.pictures import Picture
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +75,57 @@ class ExplorationPolicy(ReadOnlyArrays):
             f"nodes={len(self.graph)}, entropy={self.entropy:.6g}, bound={self.bound:.6g}, "
             f"gap={self.gap:.1e})"
         )
+
+    def __str__(self) -> str:
+        return text_pairs(self.rows())
+
+    def _repr_html_(self) -> str:
+        return html_pairs(self.rows())
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return names and values of what describes the policy, for tables."""
+        graph = self.graph
+        compared = gain(graph, self.visits)
+        uniform = "" if compared is None else f", uniform actions {compared.uniform_entropy:.4f}"
+        rows = [*graph.rows()[:3], ("growth", growth(graph))]
+        rows.append(("entropy J", f"{self.entropy:.4f} of at most {self.bound:.4f}{uniform}"))
+        if compared is not None:
+            spread = f"{compared.policy:,.0f} nodes, not {compared.uniform:,.0f}"
+            text = f"{compared.times:.2f} times uniform: visits spread over {spread}"
+            rows.append(("gain", text))
+        rows.append(("duality gap", f"{self.gap:.1e}"))
+        if self.floors.any():
+            floors = zip(graph.actions, self.floors.tolist(), strict=True)
+            rows.append(("floors", ", ".join(f"{name} {p:.3g}" for name, p in floors if p)))
+        if self.never_taken:
+            rows.append(("never taken", ", ".join(self.never_taken)))
+        return rows
+
+    @property
+    def never_taken(self) -> tuple[str, ...]:
+        """The actions that are never taken: the policy has no use for them, and no floor.
+
+        >>> compile(Equivalences(["go", "wait"], ["wait ~"]), depth=3).never_taken
+        ('wait',)
+        """
+        unused = never_taken(self.graph, self.visits, self.probabilities)
+        floors = dict(zip(self.graph.actions, self.floors.tolist(), strict=True))
+        return tuple(name for name in unused if not floors[name])
+
+    def draw(self, path: str | os.PathLike[str] | None = None, *, pruned: bool = False) -> Picture:
+        """Draw the policy on its graph; a notebook shows the picture.
+
+        Args:
+            path: an `.svg`, `.png` or `.pdf` file to write; by default none.
+            pruned: whether to show pruned edges, dashed.
+
+        Raises:
+            MissingExtraError: matplotlib is not installed.
+            ArgumentError: the graph is too large to draw.
+        """
+        from easee.viz.pictures import draw_policy  # lazy: pictures are above policies
+
+        return draw_policy(self, path, pruned=pruned)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one `.npz` file atomically."""

@@ -7,6 +7,7 @@ from easee.agents.q_learning import learn, linear
 from easee.envs import CardinalGrid, RotationGrid
 from easee.envs.doorkey import DoorKey
 from easee.envs.table import Table, tabulate
+from tests.worlds import Line
 
 STRAIGHT = easee.compile(easee.inverse("left", "right"), 4)
 
@@ -272,6 +273,27 @@ def test_actions_must_be_in_the_environment_s_order():
     omega = easee.Equivalences(["left", "right", "forward"], ["left right ~"])
     with pytest.raises(easee.ArgumentError, match="not in the environment's order"):
         learn(RotationGrid(5), easee.compile(omega, 3), episodes=1)
+
+
+def test_a_policy_with_other_names_is_refused():
+    policy = easee.compile(easee.Equivalences(["go", "turn", "back"], ["turn back ~"]), 3)
+    message = "has go, turn, back, the environment forward, left, right"
+    with pytest.raises(easee.ArgumentError, match=message):
+        learn(RotationGrid(5), policy, episodes=1)
+    env = gym.wrappers.TimeLimit(RotationGrid(5), 5)
+    assert len(learn(env, policy, episodes=2, names=policy.graph.actions).lengths) == 2
+
+
+def test_actions_without_names_are_taken_in_order(caplog):
+    env = gym.wrappers.TimeLimit(Line(), 5)
+    policy = easee.compile(easee.priors.get("catcher"), 3)
+    learn(env, policy, episodes=1, names=["left", "right"])
+    assert not caplog.records
+    learn(env, policy, episodes=1)
+    assert "taken in order: left=0, right=1" in caplog.text
+    numbered = easee.Equivalences(["1", "0"], ["0 1 ~"])
+    with pytest.raises(easee.ArgumentError, match="not in the environment's order"):
+        learn(env, easee.compile(numbered, 3), episodes=1)
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,7 @@ def test_unknown_actions_raise_unknown_action_error():
         (["a", "a"], "named twice"),
         (["a b"], "invalid action name"),
         (["~"], "invalid action name"),
+        (["a,"], "invalid action name"),
         (["x#y"], "invalid action name"),
         (["@go"], "invalid action name"),
         (["Λ"], "invalid action name"),
@@ -382,3 +383,27 @@ def test_theorem_1_derived_equivalences_hold_in_the_mdp(data):
     v = rewrite(data, omega, u) if data.draw(st.booleans()) else data.draw(words(2, 6))
     assume(omega.equivalent(u, v))
     assert effect(u) == effect(v)
+
+
+@pytest.mark.parametrize("line", ["a, b, c", "a,b,c", "a b c", "a , b c", "a b, c,"])
+def test_actions_may_be_separated_by_commas(line):
+    assert Equivalences.parse(f"actions: {line}\na b ~ c").actions == ("a", "b", "c")
+
+
+@pytest.mark.parametrize("names", [["(0,1)", "(1,0)"], ["x,y"], [",x"], ["x"], ["a", ",b"]])
+def test_names_with_commas_survive_the_text_format(names):
+    omega = Equivalences(names, [(names[:1] * 2, ())])
+    assert Equivalences.parse(str(omega)) == omega
+
+
+def test_independent_factors_commute_and_their_actions_undo_each_other():
+    omega = easee.independent(["a+", "a-"], ["b+", "b-"], ["c"])
+    assert omega.actions == ("a+", "a-", "b+", "b-", "c")
+    assert len(omega) == 4 + 4 + 2 * 2
+    assert omega.equivalent("a+ b+ a- c b-", "c") is True
+    assert omega.equivalent("a+ b+", "b- a+") is False
+    assert set(easee.independent(["a", "b"], ["c"], rate=0.1).rates) == {0.1}
+    with pytest.raises(easee.PriorError, match="one or two actions, found 3: a, b, c"):
+        easee.independent(["a", "b", "c"])
+    with pytest.raises(easee.PriorError, match="named twice"):
+        easee.independent(["a", "b"], ["b", "c"])

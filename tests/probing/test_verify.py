@@ -14,7 +14,7 @@ from easee.envs import CardinalGrid, RotationGrid
 from easee.envs.grids import MOVES
 from easee.envs.minigrid import minigrid_state
 from easee.probing.evidence import RelationCheck
-from tests.worlds import JumpRing
+from tests.worlds import JumpRing, Line
 
 for package in (ale_py, minigrid):
     gym.register_envs(package)
@@ -357,14 +357,27 @@ def test_errors_of_a_state_function_are_not_caught():
         verify(CardinalGrid(), UNDO, states=3, state=broken)
 
 
-def test_actions_without_names_are_matched_by_number():
-    env = gym.make("CartPole-v1")
+def test_actions_without_names_are_matched_by_number(caplog):
+    env = Line()
     result = verify(env, priors.get("catcher"), states=20)
     assert result.relations[0].trials == 20 and not result.random
+    order = "the prior's are taken in order: left=0, right=1"
+    assert order in result.notes[0] and order in caplog.text
     by_name = verify(env, priors.get("catcher"), states=20, rename={"left": "0", "right": "1"})
     assert counts(by_name) == counts(result)
+    assert "in order" not in "".join(by_name.notes)
     with pytest.raises(easee.ArgumentError, match="environment 0, 1"):
         verify(env, priors.get("rotation-grid"))
+
+
+def test_names_replace_the_environment_s():
+    omega = Equivalences(["back", "ahead"], ["back ahead ~ ahead back"])
+    with pytest.raises(easee.ArgumentError, match=r"prior has back, ahead, the environment left"):
+        verify(gym.make("CartPole-v1"), omega)
+    result = verify(Line(), omega, states=20, names=["ahead", "back"])
+    assert result.relations[0].trials == 20 and "in order" not in "".join(result.notes)
+    with pytest.raises(easee.ArgumentError, match="environment's 2 actions"):
+        verify(Line(), omega, names=["back", "ahead", "wait"])
 
 
 # --- relations that cannot be verified -----------------------------------------------------------
@@ -443,3 +456,17 @@ def test_progress_is_reported():
     reports = []
     verify(CardinalGrid(), SWAP | UNDO, states=5, progress=lambda *counts: reports.append(counts))
     assert reports == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+# --- tables --------------------------------------------------------------------------------------
+
+
+def test_results_are_tables():
+    omega = Equivalences(JumpRing.action_names, ["jump ~", "left right ~", "left ~ right"])
+    result = verify(JumpRing(40), omega, states=50, seed=1)
+    lines = str(result).splitlines()
+    assert lines[0].split() == ["relation", "states", "fails", "in", "share", "[95%]"]
+    assert lines[2].startswith("jump ~ Λ") and lines[3].endswith("holds")
+    assert lines[4].endswith("50        50  100.0% [92.9, 100.0]  never holds")
+    assert result._repr_html_().count("<tr>") == 4
+    assert repr(result).startswith("Verification(3 relations: 1 holds, ")

@@ -4,11 +4,14 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from gymnasium import spaces
 
+from easee.envs.action_names import logger, match_actions
 from easee.errors import ArgumentError, ArgumentTypeError
 from easee.explorers.base import BaseExplorer
 from easee.explorers.easee import Explorer
+from easee.explorers.sampling import Actions
 from easee.policy import ExplorationPolicy
 from easee.policy_text import AnyPolicy, read_policy
 from easee.priors.equivalences import Equivalences
@@ -80,22 +83,28 @@ def explorer_type_error(explorer: object, expected: str, reason: str = "") -> Ar
 def check_actions(
     actions: Sequence[str] | int, n_actions: int, names: Sequence[str] | None
 ) -> None:
-    """Check an explorer's actions (or their number) against those of the environment."""
+    """Check an explorer's actions (or their number) against those of the environment.
+
+    If the environment has no names, a warning of the logger "easee.names" says which action of the
+    explorer has which number.
+    """
     count = actions if isinstance(actions, int) else len(actions)
     if count != n_actions:
         raise ArgumentError(
             f"the explorer's actions do not fit the environment's: the explorer has {count} "
             f"({_listed(actions)}), the environment {n_actions} ({_listed(names or n_actions)})"
         )
-    if isinstance(actions, int) or names is None:
+    if isinstance(actions, int):
         return
-    # Spellings may differ, but a name that both lists have must be the same action.
-    index = {name.lower(): i for i, name in enumerate(names)}
-    if any(index.get(name.lower(), i) != i for i, name in enumerate(actions)):
+    numbers, note = match_actions(actions, names, "the explorer")
+    if note is not None:
+        logger.warning(note)
+    if numbers != list(range(n_actions)):
         raise ArgumentError(
             f"the explorer's actions are not in the environment's order: the explorer has "
-            f"{_listed(actions)}, the environment {_listed(names)}. Actions are identified by "
-            f"their number: write the prior as Equivalences({list(names)!r}, ...)"
+            f"{_listed(actions)}, the environment {_listed(names or n_actions)}. Actions are "
+            f"identified by their number: write the prior as "
+            f"Equivalences({list(names or map(str, range(n_actions)))!r}, ...)"
         )
 
 
@@ -114,6 +123,18 @@ def check_space(space: spaces.Space[Any]) -> None:
             f"gymnasium.wrappers.TransformAction(env, lambda action: action + {space.start}, "
             f"gymnasium.spaces.Discrete({space.n}))"
         )
+
+
+def executed_actions(actions: Actions, info: dict[str, Any]) -> Actions:
+    """Return actions of vector environments, or those executed instead where `info` reports them.
+
+    >>> executed_actions(np.array([0, 1]), {EXECUTED: np.array([2, 0])})
+    array([2, 0])
+    """
+    if EXECUTED not in info:
+        return actions
+    reported = info.get(f"_{EXECUTED}", np.ones(len(actions), bool))
+    return np.where(reported, info[EXECUTED], actions).astype(np.int64)
 
 
 def _listed(actions: Sequence[str] | int) -> str:

@@ -12,18 +12,19 @@ A step takes about two microseconds on a `Table`.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from gymnasium import spaces
 from numpy.typing import NDArray
 
 from easee._utils.checks import checked_count, checked_share
-from easee._utils.digests import digest
+from easee._utils.digests import observation_key
 from easee.agents.compat import check_space, fit_scalar_explorer
-from easee.envs.action_names import action_names
+from easee.envs.action_names import action_names, checked_names
 from easee.envs.table import Table
 from easee.errors import ArgumentError, ArgumentTypeError
 from easee.explorers.base import BaseExplorer
@@ -72,6 +73,7 @@ def learn(
     discount: float = 0.99,
     ties: str = "explore",
     seed: int = 0,
+    names: Sequence[str] | None = None,
 ) -> Learned:
     """Learn action values with epsilon-greedy Q-learning.
 
@@ -86,6 +88,7 @@ def learn(
             which leaves the choice to the explorer where all actions are best and to chance
             otherwise.
         seed: random seed of ties, of the first reset, and of the explorer made from a policy.
+        names: names of the environment's actions, instead of its own.
 
     >>> from easee.envs.grids import CardinalGrid
     >>> from easee.explorers.baselines import UniformExplorer
@@ -94,7 +97,7 @@ def learn(
     array([10, 10, 10])
     """
     seed = checked_count(seed, "seed", least=0)
-    steps = _TableSteps(env) if isinstance(env, Table) else _GymSteps(env, seed)
+    steps = _TableSteps(env, names) if isinstance(env, Table) else _GymSteps(env, seed, names)
     fitted = fit_scalar_explorer(explorer, steps.n_actions, steps.action_names, seed)
     if ties not in ("explore", "random", "first"):
         raise ArgumentError(f"expected ties as 'explore', 'random' or 'first', found {ties!r}")
@@ -172,14 +175,15 @@ class _RandomBest:
 class _TableSteps:
     """Steps in a table; its rows are lists, which are faster than arrays for single elements."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, names: Sequence[str] | None) -> None:
         if not table.max_steps and not table.ends.any():
             raise ArgumentError(
                 "expected a table whose episodes end, found one without ends and without a step "
                 "limit: tabulate gymnasium.wrappers.TimeLimit(env, max_episode_steps)"
             )
-        self.action_names: tuple[str, ...] | None = None
         self.n_actions = table.successors.shape[1]
+        space = spaces.Discrete(self.n_actions)
+        self.action_names = table.action_names if names is None else checked_names(names, space)
         columns = (table.successors.tolist(), table.rewards.tolist(), table.ends.tolist())
         self.rows = [list(zip(*row, strict=True)) for row in zip(*columns, strict=True)]
         self.limit = table.max_steps or -1
@@ -198,7 +202,7 @@ class _TableSteps:
 class _GymSteps:
     """Steps in a Gymnasium environment, with observations as keys of the states."""
 
-    def __init__(self, env: gym.Env[Any, Any], seed: int) -> None:
+    def __init__(self, env: gym.Env[Any, Any], seed: int, names: Sequence[str] | None) -> None:
         if not isinstance(env, gym.Env):
             raise ArgumentTypeError(
                 f"expected a Gymnasium environment or a Table, found {type(env).__name__}"
@@ -206,24 +210,14 @@ class _GymSteps:
         check_space(env.action_space)
         self.env = env
         self.n_actions = int(env.action_space.n)  # type: ignore[attr-defined]
-        self.action_names = action_names(env)
+        self.action_names = action_names(env, names)
         self.seed: int | None = seed
 
     def reset(self) -> Key:
         observation, _ = self.env.reset(seed=self.seed)
         self.seed = None
-        return _observation_key(observation)
+        return observation_key(observation)
 
     def step(self, action: int) -> Step:
         observation, reward, terminated, truncated, _ = self.env.step(action)
-        return _observation_key(observation), float(reward), terminated, truncated
-
-
-def _observation_key(observation: Any) -> bytes:
-    """Return bytes that identify an observation; equal integers of different types are equal."""
-    if isinstance(observation, int | np.integer) and abs(int(observation)) < 2**63:
-        return np.int64(observation).tobytes()
-    if not isinstance(observation, np.ndarray | float | np.floating):
-        return digest(observation)
-    array = np.asarray(observation)
-    return (array + 0 if array.dtype.kind == "f" else array).tobytes()  # 0.0 and -0.0 are equal
+        return observation_key(observation), float(reward), terminated, truncated

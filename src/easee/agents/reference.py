@@ -4,7 +4,7 @@ A policy gradient agent adds them to its logits, and uses -KL(pi || reference) i
 entropy bonus. See `easee.agents.reference_policy` for the formulas.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
 import gymnasium as gym
@@ -15,11 +15,11 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from easee._utils.checks import nearest
-from easee.agents.compat import EXECUTED, check_space
+from easee.agents.compat import EXECUTED, check_space, executed_actions
 from easee.agents.reference_policy import FLOOR, IMPOSSIBLE, Reference, fit_reference, log_reference
-from easee.envs.action_names import action_names, read_names
+from easee.envs.action_names import action_names, vector_action_names
 from easee.errors import ArgumentError, ArgumentTypeError
-from easee.explorers.sampling import Actions, Mask
+from easee.explorers.sampling import Mask
 
 Where = Literal["dict", "flat", "info"]
 KEY = "reference"  # in dictionaries of observations and in `info`
@@ -38,6 +38,7 @@ class ReferenceObservation(gym.Wrapper[Any, Any, Any, Any]):
             or adds "reference" to those that are dictionaries; "flat" appends the log-probabilities
             to observations that are vectors; "info" puts them into `info["reference"]`.
         floor: weight of the uniform policy mixed into a policy, so that log 0 does not occur.
+        names: names of the environment's actions, instead of its own.
 
     >>> import easee
     >>> policy = easee.compile(easee.priors.get("rotation-grid"), depth=6)
@@ -54,12 +55,13 @@ class ReferenceObservation(gym.Wrapper[Any, Any, Any, Any]):
         reference: Reference,
         where: Where = "dict",
         floor: float = FLOOR,
+        names: Sequence[str] | None = None,
     ) -> None:
         super().__init__(env)
         check_space(env.action_space)
         k = int(env.action_space.n)  # type: ignore[attr-defined]
         self.explorer = fit_reference(
-            reference, floor, n_envs=1, n_actions=k, names=action_names(env)
+            reference, floor, n_envs=1, n_actions=k, names=action_names(env, names)
         )
         self._where = _checked_where(where)
         if where != "info":
@@ -98,7 +100,7 @@ class VectorReferenceObservation(gym.vector.VectorWrapper):
         env: vector environment with discrete actions.
         reference: a policy, a text such as "doorkey:6", or an explorer for as many environments.
         where: as in `ReferenceObservation`; arrays have one more axis, of length `num_envs`.
-        floor: as in `ReferenceObservation`.
+        floor, names: as in `ReferenceObservation`.
 
     >>> import easee
     >>> policy = easee.compile(easee.priors.get("rotation-grid"), depth=6)
@@ -114,12 +116,17 @@ class VectorReferenceObservation(gym.vector.VectorWrapper):
         reference: Reference,
         where: Where = "dict",
         floor: float = FLOOR,
+        names: Sequence[str] | None = None,
     ) -> None:
         super().__init__(env)
         check_space(env.single_action_space)
         k = int(env.single_action_space.n)  # type: ignore[attr-defined]
         self.explorer = fit_reference(
-            reference, floor, n_envs=env.num_envs, n_actions=k, names=_vector_names(env)
+            reference,
+            floor,
+            n_envs=env.num_envs,
+            n_actions=k,
+            names=vector_action_names(env, names),
         )
         self._where = _checked_where(where)
         self._ended = np.zeros(env.num_envs, bool)
@@ -144,9 +151,9 @@ class VectorReferenceObservation(gym.vector.VectorWrapper):
         """Take actions, and move the nodes along them."""
         observations, rewards, terminated, truncated, info = self.env.step(actions)
         dones: Mask = np.asarray(terminated) | np.asarray(truncated)
-        executed = _executed(np.asarray(actions), info)
+        executed = executed_actions(np.asarray(actions), info)
         # With SAME_STEP, the entries of an episode's last step are here.
-        self.explorer.step(_executed(executed, info.get("final_info", {})))
+        self.explorer.step(executed_actions(executed, info.get("final_info", {})))
         if self._mode == AutoresetMode.SAME_STEP:
             info = self._with_final(info, dones)
             self.explorer.reset(dones)
@@ -216,25 +223,3 @@ def _checked_where(where: Where) -> Where:
     if where not in known:
         raise ArgumentError(f"unknown where {where!r}: {nearest(str(where), known)}")
     return where
-
-
-def _executed(actions: Actions, info: dict[str, Any]) -> Actions:
-    """Return the actions with those replaced for which `info` reports another executed action."""
-    if EXECUTED not in info:
-        return actions
-    reported = info.get(f"_{EXECUTED}", np.ones(len(actions), bool))
-    return np.where(reported, info[EXECUTED], actions).astype(np.int64)
-
-
-def _vector_names(env: VectorEnv[Any, Any, Any]) -> tuple[str, ...] | None:
-    """Return the names of the actions of the first environment, or None if it has no names."""
-    inner: Any = env.unwrapped
-    if not hasattr(inner, "call"):
-        return None
-    read: Callable[..., Any] = lambda name, *arguments: inner.call(name, *arguments)[0]  # noqa: E731
-    return read_names(
-        env.single_action_space,
-        has=lambda name: bool(read("has_wrapper_attr", name)),
-        get=lambda name: read("get_wrapper_attr", name),
-        call=lambda name: read("get_wrapper_attr", name)(),
-    )

@@ -1,4 +1,4 @@
-"""The command line: easee compile | draw | priors | verify | discover | list | run | plot."""
+"""The command line: `easee compile`, `draw`, `priors`, `verify`, `tune` and others."""
 
 import io
 import sys
@@ -13,6 +13,7 @@ from easee.cli.draw import draw_command
 from easee.cli.experiments import list_command, plot_command, run_command
 from easee.cli.priors import priors_command
 from easee.cli.probing import discover_command, verify_command
+from easee.cli.tune import tune_command
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -38,6 +39,7 @@ def main(
             stream.reconfigure(errors="replace")
 
 
-COMMANDS = (compile_command, draw_command, priors_command, verify_command, discover_command)
-for command in (*COMMANDS, list_command, run_command, plot_command):
+PRIORS = (compile_command, draw_command, priors_command)
+ENVIRONMENTS = (verify_command, discover_command, tune_command)
+for command in (*PRIORS, *ENVIRONMENTS, list_command, run_command, plot_command):
     app.command(command.__name__.removesuffix("_command"))(report_errors()(command))

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from easee._utils.files import check_writable
 from easee._utils.timing import Stopwatch, listening
-from easee.cli.console import make_table, out, print_line, spinner
+from easee.cli.console import make_table, out, print_line, print_warning, spinner
 from easee.cli.priors import Depth, Prior
 from easee.flow.objective import layer_entropies, layer_supports
 from easee.graph import unroll
@@ -43,9 +43,13 @@ def compile_command(
     out.print(summary_table(policy, *times))
     if verbose:
         out.print(time_table(watch))
-    if output is not None:
+    warn_of_unused_actions(policy)
+    if output is None:
+        print_line(f"next: easee tune {prior} --env ID   (does it help, and at which depth?)")
+    else:
         policy.save(output)
         print_line(f"saved to {output}")
+        print_line(f'next, in Python: easee.Explorer(easee.ExplorationPolicy.load("{output}"))')
 
 
 def timed_compile(
@@ -88,21 +92,28 @@ def layer_table(policy: ExplorationPolicy) -> Table:
 
 
 def summary_table(policy: ExplorationPolicy, build_seconds: float, balance_seconds: float) -> Table:
-    """Return a table of the graph's size, the certificate and the times."""
-    graph = policy.graph
-    kind = "exact" if graph.exact else "closure" + (", stable" if graph.stable else ", NOT stable")
+    """Return a table of what describes the policy, and of the times."""
     table = Table(show_header=False)
-    table.add_row("nodes", f"{len(graph):,} ({kind})")
-    table.add_row("forward edges", f"{int(graph.forward.sum()):,}")
-    table.add_row("entropy J", f"{policy.entropy:.9f}")
-    table.add_row("bound (even layers)", f"{policy.bound:.9f}")
-    table.add_row("duality gap", f"{policy.gap:.1e}")
-    if policy.floors.any():
-        floors = zip(graph.actions, policy.floors.tolist(), strict=True)
-        table.add_row("floors", ", ".join(f"{escape(name)} {p:.3g}" for name, p in floors if p))
-    table.add_row("time to build", f"{1e3 * build_seconds:,.1f} ms")
-    table.add_row("time to balance", f"{1e3 * balance_seconds:,.1f} ms")
+    times = f"{1e3 * build_seconds:,.1f} ms to build, {1e3 * balance_seconds:,.1f} ms to balance"
+    for name, value in (*policy.rows(), ("time", times)):
+        table.add_row(name, escape(value))
     return table
+
+
+def warn_of_unused_actions(policy: ExplorationPolicy) -> None:
+    """Print a warning of actions that the policy never takes, and the way out."""
+    nothing = [name for name in policy.never_taken if policy.graph.node([name]) == 0]
+    others = [name for name in policy.never_taken if name not in nothing]
+    if nothing:
+        print_warning(
+            f"{', '.join(nothing)} will never be taken, because the prior makes it equal "
+            f"to nothing. If it has an effect in some states, give it a rate: {nothing[0]} ~ @ 0.05"
+        )
+    if others:
+        print_warning(
+            f"{', '.join(others)} will never be taken, because the prior makes it equal "
+            "to other actions"
+        )
 
 
 def time_table(watch: Stopwatch) -> Table:

@@ -4,14 +4,18 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from logging import LogRecord
+from textwrap import fill
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from easee._utils.timing import Stopwatch
+from easee.envs.action_names import logger
 from easee.errors import EaseeError
 
 out = Console()
@@ -23,19 +27,41 @@ def print_line(text: str, console: Console = out) -> None:
     console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
+def print_text(text: str) -> None:
+    """Print sentences verbatim, wrapped at the width of the terminal."""
+    print_line(fill(text, out.width, break_on_hyphens=False))
+
+
+def print_warning(text: str) -> None:
+    """Print sentences after the word "warning", wrapped at the width of the terminal."""
+    first, *rest = fill(f"warning: {text}", out.width, break_on_hyphens=False).splitlines()
+    out.print("warning:", style="bold yellow", end="")
+    print_line("\n".join([first.removeprefix("warning:"), *rest]))
+
+
+def print_notes(notes: Iterable[str]) -> None:
+    """Print sentences as a list, wrapped at the width of the terminal."""
+    for note in notes:
+        text = fill(note, out.width - 2, subsequent_indent="  ", break_on_hyphens=False)
+        print_line(f"- {text}")
+
+
 def make_table(
     columns: Sequence[str],
-    rows: Iterable[Sequence[str]],
+    rows: Iterable[Sequence[str | Text]],
     *,
     title: str = "",
     right: Collection[str] = (),
 ) -> Table:
-    """Return a table of verbatim text, with the columns in `right` aligned to the right."""
+    """Return a table of verbatim or styled text, with those in `right` aligned to the right."""
     table = Table(title=escape(title) or None, title_justify="left")
     for column in columns:
-        table.add_column(escape(column), justify="right" if column in right else "left")
+        number = column in right
+        table.add_column(
+            escape(column), justify="right" if number else "left", no_wrap=number or not column
+        )
     for row in rows:
-        table.add_row(*map(escape, row))
+        table.add_row(*(escape(cell) if isinstance(cell, str) else cell for cell in row))
     return table
 
 
@@ -48,6 +74,17 @@ def report_errors() -> Iterator[None]:
         err.print("error:", style="bold red", end=" ")
         print_line(str(error), err)
         raise typer.Exit(1) from None
+
+
+@contextmanager
+def unlogged_names() -> Iterator[None]:
+    """Do not log which action has which number: the notes of the results say it."""
+    quiet: Callable[[LogRecord], bool] = lambda record: False  # noqa: E731
+    logger.addFilter(quiet)
+    try:
+        yield
+    finally:
+        logger.removeFilter(quiet)
 
 
 @contextmanager

@@ -85,6 +85,15 @@ def parse_pairs(texts: Iterable[str], option: str) -> dict[str, str]:
     return pairs
 
 
+def parse_names(text: str | None) -> list[str] | None:
+    """Return the names of a list such as left,down,right,up.
+
+    >>> parse_names("left, down")
+    ['left', 'down']
+    """
+    return None if text is None else [name.strip() for name in text.split(",")]
+
+
 def _parse_literal(text: str) -> Any:
     """Return the value of a Python literal, or the text itself."""
     try:

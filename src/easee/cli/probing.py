@@ -5,23 +5,33 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from easee._utils.checks import checked_count, checked_share
 from easee._utils.files import check_writable
 from easee._utils.timing import listening
-from easee.cli.compile import summary_table, timed_compile
-from easee.cli.console import make_table, out, print_line, progress_bar, spinner
-from easee.cli.environments import make_env, parse_pairs, state_reader, sticky_note
+from easee.cli.compile import summary_table, timed_compile, warn_of_unused_actions
+from easee.cli.console import (
+    make_table,
+    out,
+    print_line,
+    print_notes,
+    progress_bar,
+    spinner,
+    unlogged_names,
+)
+from easee.cli.environments import make_env, parse_names, parse_pairs, state_reader, sticky_note
 from easee.cli.priors import Prior
-from easee.errors import ArgumentError, GraphTooLargeError
+from easee.errors import ArgumentError
+from easee.graph import deepest_that_fits
 from easee.policy import ExplorationPolicy
 from easee.policy_text import find_prior
 from easee.priors.equivalences import Equivalences
 from easee.probing.discover import Discovery, discover
-from easee.probing.evidence import RelationCheck
+from easee.probing.evidence import COLUMNS, VERDICTS, RelationCheck
 from easee.probing.verify import Verification, verify
 
-COLUMNS = ("relation", "trials", "violations", "rate [95%]")
+STYLES = dict(zip(VERDICTS, ("green", "yellow", "dark_orange", "bold red"), strict=True))
 EnvId = Annotated[
     str, typer.Option("--env", help="Gymnasium environment id; PACKAGE:ID imports PACKAGE first.")
 ]
@@ -38,6 +48,13 @@ StateName = Annotated[
         "player's position for Freeway, Boxing and Carnival, and observation otherwise.",
     ),
 ]
+Names = Annotated[
+    str | None,
+    typer.Option(
+        help="Names of the environment's actions, in the order of their numbers, instead of its "
+        "own: left,down,right,up."
+    ),
+]
 States = Annotated[int, typer.Option(help="Number of states in which words are tested.")]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
 
@@ -52,6 +69,7 @@ def verify_command(
         list[str] | None,
         typer.Option(help="PRIOR_ACTION=ENV_ACTION where action names differ; repeatable."),
     ] = None,
+    names: Names = None,
     option: EnvOptions = None,
     output: Annotated[
         Path | None,
@@ -78,7 +96,7 @@ def verify_command(
     environment = make_env(env, option or [], render=pictures is not None)
     renames = parse_pairs(rename or [], "--rename")
     reader = state_reader(state, environment)
-    with progress_bar("relations") as progress:
+    with progress_bar("relations") as progress, unlogged_names():
         verification = verify(
             environment,
             omega,
@@ -86,12 +104,12 @@ def verify_command(
             state=reader,
             seed=seed,
             rename=renames,
+            names=parse_names(names),
             progress=progress,
         )
     checks = verification.relations
-    rows = [[*_row(check), "BROKEN" if check.violations else "holds"] for check in checks]
-    columns = [*COLUMNS, ""]
-    out.print(make_table(columns, rows, title=f"{prior} in {env}", right=COLUMNS[1:]))
+    rows = map(_row, checks)
+    out.print(make_table(COLUMNS, rows, title=f"{prior} in {env}", right=COLUMNS[1:4]))
     _print_notes(verification, sticky_note(env, option or []))
     if pictures is not None:
         _save_counterexamples(checks, pictures)
@@ -133,6 +151,7 @@ def discover_command(
     ] = 0.0,
     budget: Annotated[int, typer.Option(help="Maximum number of environment steps.")] = 1_000_000,
     state: StateName = "auto",
+    names: Names = None,
     seed: Seed = 0,
     option: EnvOptions = None,
 ) -> None:
@@ -158,11 +177,12 @@ def discover_command(
             usually=usually,
             budget=budget,
             state=reader,
+            names=parse_names(names),
             seed=seed,
             progress=progress,
         )
     rows = map(_row, discovery.evidence)
-    out.print(make_table(COLUMNS, rows, title=f"discovered in {env}", right=COLUMNS[1:]))
+    out.print(make_table(COLUMNS, rows, title=f"discovered in {env}", right=COLUMNS[1:4]))
     _print_notes(discovery, sticky_note(env, option or []))
     result: Equivalences | ExplorationPolicy = discovery.equivalences
     if depth is not None:
@@ -174,19 +194,13 @@ def discover_command(
 
 def _compile_deepest(omega: Equivalences, depth: int) -> ExplorationPolicy:
     """Compile a prior to a depth, or to the deepest one that fits, and print a summary."""
-    deepest = depth
-    while True:
-        try:
-            with listening() as watch, spinner(watch):
-                policy, times = timed_compile(omega, deepest)
-            break
-        except GraphTooLargeError as error:
-            if deepest == 1:
-                raise
-            deepest = min(error.fits or deepest, deepest - 1)
+    with listening() as watch, spinner(watch):
+        deepest = deepest_that_fits(omega, depth)
+        policy, times = timed_compile(omega, deepest)
     if deepest < depth:
         print_line(f"- depth {depth} does not fit in memory: compiled to depth {deepest} instead")
     out.print(summary_table(policy, *times))
+    warn_of_unused_actions(policy)
     return policy
 
 
@@ -195,16 +209,14 @@ def _save(result: Equivalences | ExplorationPolicy, output: Path) -> None:
     print_line(f"saved to {output}")
 
 
-def _row(check: RelationCheck) -> list[str]:
-    low, high = check.interval
-    rate = f"{check.rate:.3f} [{low:.3f}, {high:.3f}]"
-    return [str(check), f"{check.trials:,}", f"{check.violations:,}", rate]
+def _row(check: RelationCheck) -> list[str | Text]:
+    *cells, verdict = check.cells()
+    return [*cells, Text(verdict, style=STYLES[verdict])]
 
 
 def _print_notes(result: Verification | Discovery, more_notes: Sequence[str]) -> None:
     steps = f"{result.env_steps:,} steps in the environment"
-    for note in (*result.notes, *more_notes, steps):
-        print_line(f"- {note}")
+    print_notes([*result.notes, *more_notes, steps])
 
 
 def _save_counterexamples(checks: Sequence[RelationCheck], folder: Path) -> None:

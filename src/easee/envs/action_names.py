@@ -1,36 +1,95 @@
-"""Names of an environment's actions."""
+"""Names of an environment's actions, and their match with those of a prior or a policy."""
 
-from collections.abc import Callable, Iterable
+import logging
+import re
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import gymnasium as gym
 from gymnasium import spaces
+from gymnasium.vector import VectorEnv
+
+from easee.errors import ArgumentError
+from easee.priors.equivalences import check_action_names
+
+# Class of an environment of Gymnasium that does not name its actions: their names, in its
+# documentation's order.
+BUILT_IN = {
+    "FrozenLakeEnv": ("left", "down", "right", "up"),
+    "CliffWalkingEnv": ("up", "right", "down", "left"),
+    "TaxiEnv": ("south", "north", "east", "west", "pickup", "dropoff"),
+    "BlackjackEnv": ("stick", "hit"),
+    "CartPoleEnv": ("left", "right"),
+    "MountainCarEnv": ("left", "noop", "right"),
+    "AcrobotEnv": ("negative", "zero", "positive"),
+}
+_CLASS_AND_ID = re.compile(r"(\w+)Env<\1\w*-v\d+>")  # in the text of a registered environment
+
+logger = logging.getLogger("easee.names")
 
 
-def action_names(env: gym.Env[Any, Any]) -> tuple[str, ...] | None:
+def action_names(
+    env: gym.Env[Any, Any], names: Sequence[str] | None = None
+) -> tuple[str, ...] | None:
     """Return the names of an environment's actions, or None if it has no names for them.
 
     Our environments have `action_names`, Atari games `get_action_meanings()`, MiniGrid's an
-    enumeration.
+    enumeration. Those of Gymnasium's toy text and classic control are in `BUILT_IN`.
 
-    >>> action_names(gym.make("CartPole-v1")) is None
-    True
+    Args:
+        env: environment with discrete actions.
+        names: names that replace the environment's.
+
+    >>> action_names(gym.make("FrozenLake-v1"))
+    ('left', 'down', 'right', 'up')
     """
-    return read_names(
+    if names is not None:
+        return checked_names(names, env.action_space)
+    found = read_names(
         env.action_space,
         has=env.has_wrapper_attr,
         get=env.get_wrapper_attr,
         call=lambda name: env.get_wrapper_attr(name)(),
     )
+    return found or _fitting(_names_of_class(type(env.unwrapped)), env.action_space)
 
 
-def names_or_numbers(env: gym.Env[Any, Any]) -> tuple[str, ...]:
+def vector_action_names(
+    envs: VectorEnv[Any, Any, Any], names: Sequence[str] | None = None
+) -> tuple[str, ...] | None:
+    """Return the names of the actions of vector environments, or None if they have no names.
+
+    >>> vector_action_names(gym.make_vec("Taxi-v4", 2, "sync"))
+    ('south', 'north', 'east', 'west', 'pickup', 'dropoff')
+    """
+    space, inner = envs.single_action_space, envs.unwrapped
+    if names is not None:
+        return checked_names(names, space)
+    if getattr(inner, "envs", ()):
+        return _fitting(action_names(inner.envs[0]), space)  # type: ignore[attr-defined]
+    if not hasattr(inner, "call"):
+        return None
+    read: Callable[..., Any] = lambda name, *arguments: inner.call(name, *arguments)[0]  # noqa: E731
+    return read_names(
+        space,
+        has=lambda name: bool(read("has_wrapper_attr", name)),
+        get=lambda name: read("get_wrapper_attr", name),
+        call=read,
+    )
+
+
+def names_or_numbers(env: gym.Env[Any, Any], names: Sequence[str] | None = None) -> tuple[str, ...]:
     """Return the names of an environment's discrete actions, or their numbers if it has no names.
 
-    >>> names_or_numbers(gym.make("CartPole-v1"))
-    ('0', '1')
+    >>> names_or_numbers(gym.Wrapper(gym.make("CartPole-v1"))), numbers(3)
+    (('left', 'right'), ('0', '1', '2'))
     """
-    return action_names(env) or tuple(map(str, range(env.action_space.n)))  # type: ignore[attr-defined]
+    return action_names(env, names) or numbers(env.action_space.n)  # type: ignore[attr-defined]
+
+
+def numbers(n_actions: int) -> tuple[str, ...]:
+    """Return the numbers of actions as names."""
+    return tuple(map(str, range(n_actions)))
 
 
 def read_names(
@@ -41,12 +100,79 @@ def read_names(
     call: Callable[[str], Any],
 ) -> tuple[str, ...] | None:
     """Return the names of actions through accessors, such as those of a worker process."""
-    names: Iterable[str] = ()
+    names: Any = ()
     if has("action_names"):
         names = get("action_names")
     elif has("get_action_meanings"):
         names = call("get_action_meanings")
     elif has("actions"):  # MiniGrid's
         names = getattr(get("actions"), "__members__", ())
+    else:  # a text can be sent between processes, other than some environments
+        match = _CLASS_AND_ID.search(str(call("__str__")))
+        names = BUILT_IN.get(f"{match[1]}Env", ()) if match else ()
+    return _fitting(names, space)
+
+
+def checked_names(names: Sequence[str], space: spaces.Space[Any]) -> tuple[str, ...]:
+    """Return names given by a user; raise an error unless there is one for each action."""
+    checked = check_action_names(names)
+    if len(checked) != getattr(space, "n", None):
+        raise ArgumentError(
+            f"expected names of the environment's {getattr(space, 'n', '?')} actions, in the order "
+            f"of their numbers, found {len(checked)}: {', '.join(checked)}"
+        )
+    return checked
+
+
+def order_note(actions: Sequence[str], owner: str = "the policy") -> str:
+    """Return a sentence about actions that are identified by their position alone.
+
+    >>> order_note(["right", "left"])
+    "the environment does not name its actions: the policy's are taken in order: right=0, left=1"
+    """
+    pairs = ", ".join(f"{name}={i}" for i, name in enumerate(actions))
+    return f"the environment does not name its actions: {owner}'s are taken in order: {pairs}"
+
+
+def match_actions(
+    actions: Sequence[str], names: Sequence[str] | None, owner: str = "the policy"
+) -> tuple[list[int], str | None]:
+    """Return the environment's number of each action, and a note if they are taken in order.
+
+    Case is ignored. Actions that are numbers mean themselves.
+
+    Args:
+        actions: names in a prior or a policy, as many as the environment has.
+        names: the environment's names, or None if it has none.
+        owner: what has the actions, for messages.
+
+    Raises:
+        ArgumentError: the names differ.
+
+    >>> match_actions(["up", "down"], ["DOWN", "UP"])
+    ([1, 0], None)
+    """
+    if set(actions) == set(numbers(len(actions))):
+        return [int(name) for name in actions], None
+    if names is None:
+        return list(range(len(actions))), order_note(actions, owner)
+    index = {name.lower(): i for i, name in enumerate(names)}
+    if set(index) != {name.lower() for name in actions} or len(index) != len(actions):
+        raise ArgumentError(
+            f"{owner}'s actions are not the environment's: {owner} has {', '.join(actions)}, the "
+            f"environment {', '.join(names)}. Write the prior in the environment's names. Or, if "
+            f"{owner}'s names mean the environment's actions in the order of their numbers, pass "
+            f"names={list(actions)!r} (on the command line, --names {','.join(actions)})"
+        )
+    return [index[name.lower()] for name in actions], None
+
+
+def _fitting(names: Any, space: spaces.Space[Any]) -> tuple[str, ...] | None:
     texts = tuple(map(str, names)) if isinstance(names, Iterable) else ()
-    return texts if len(texts) == getattr(space, "n", None) else None
+    return texts if texts and len(texts) == getattr(space, "n", None) else None
+
+
+def _names_of_class(kind: type) -> tuple[str, ...]:
+    """Return the built-in names of an environment's class, also if it is made without an id."""
+    own = [base for base in kind.__mro__ if base.__module__.startswith("gymnasium.envs.")]
+    return next((BUILT_IN[base.__name__] for base in own if base.__name__ in BUILT_IN), ())

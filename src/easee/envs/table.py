@@ -7,6 +7,7 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from easee.envs.action_names import action_names
 from easee.envs.copying import CHECKING_WRAPPERS, copied, wrappers
 from easee.errors import ArgumentError, ArgumentTypeError
 
@@ -25,6 +26,7 @@ class Table:
         rewards: float (n, k).
         ends: bool (n, k), whether an action ends the episode.
         max_steps: number of steps after which an episode is truncated; 0 for no limit.
+        action_names: names of the actions, or None if the environment has none.
     """
 
     states: NDArray[np.int64]
@@ -32,6 +34,7 @@ class Table:
     rewards: NDArray[np.float64]
     ends: NDArray[np.bool_]
     max_steps: int
+    action_names: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.states)
@@ -73,7 +76,8 @@ def tabulate(env: gym.Env[Any, Any], *, seed: int | None = None) -> Table:
         rows.setdefault(i, [(i, 0.0, True)] * len(rows[0]))
     columns = ([[x[i] for x in rows[state]] for state in range(len(states))] for i in range(3))
     successors, rewards, ends = map(np.array, columns)
-    return Table(np.array(states), successors.astype(np.int32), rewards, ends, _limit(env))
+    arrays = np.array(states), successors.astype(np.int32), rewards, ends
+    return Table(*arrays, _limit(env), action_names(env))
 
 
 def _explored(env: gym.Env[Any, Any]) -> tuple[list[NDArray[np.int64]], dict[int, list[Outcome]]]:

@@ -4,8 +4,10 @@ Each takes a `rate`, the share of states in which its relations fail, for those 
 """
 
 import itertools
+from collections.abc import Sequence
 
 from easee._utils.checks import checked_count
+from easee.errors import PriorError
 from easee.priors.equivalences import AnyWord, Equivalences, as_word
 
 
@@ -51,6 +53,48 @@ def inverse(u: AnyWord, v: AnyWord, *, rate: float = 0.0) -> Equivalences:
     """
     first, second = as_word(u), as_word(v)
     return _over((first + second, ()), (second + first, ()), rate=rate)
+
+
+def independent(*factors: Sequence[str] | Equivalences, rate: float = 0.0) -> Equivalences:
+    """Return the relations of independent factors, such as the joints of an arm.
+
+    Actions of different factors commute. The two actions of a factor undo each other.
+
+    Args:
+        factors: for each factor, its one or two actions, or `Equivalences` over its actions.
+        rate: share of states in which each relation that is added here fails.
+
+    >>> print(independent(["a+", "a-"], ["wait"], power("turn", 4)))
+    actions: a+ a- wait turn
+    a+ a- ~ Λ
+    a- a+ ~ Λ
+    turn turn turn turn ~ Λ
+    a+ wait ~ wait a+
+    a- wait ~ wait a-
+    a+ turn ~ turn a+
+    a- turn ~ turn a-
+    wait turn ~ turn wait
+    """
+    parts = [_factor(factor, rate) for factor in factors]
+    names = [name for part in parts for name in part.actions]
+    pairs = [
+        ((a, b), (b, a), rate)
+        for one, two in itertools.combinations(parts, 2)
+        for a, b in itertools.product(one.actions, two.actions)
+    ]
+    return Equivalences(names, [*parts, *pairs])
+
+
+def _factor(factor: Sequence[str] | Equivalences, rate: float) -> Equivalences:
+    if isinstance(factor, Equivalences):
+        return factor
+    names = as_word(factor)
+    if len(names) > 2:
+        raise PriorError(
+            f"expected a factor of one or two actions, found {len(names)}: {', '.join(names)}. "
+            "Pass the relations of a larger one as Equivalences"
+        )
+    return inverse(*names, rate=rate) if len(names) == 2 else Equivalences(names)
 
 
 def idempotent(word: AnyWord, *, rate: float = 0.0) -> Equivalences:

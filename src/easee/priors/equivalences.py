@@ -44,7 +44,7 @@ class Equivalences:
 
     Args:
         actions: action names, in the order of the environment's action indices. Names must not
-            contain white space, `~` or `#`, nor start with `@`.
+            contain white space, `~` or `#`, nor start with `@` or end in a comma.
         pairs: relations, each a text such as `"left right ~ right left"`, a pair of words, or
             another `Equivalences`, whose pairs are included. An empty side or `Λ` is the empty
             word. A relation that usually holds has a rate, as in `"pickup ~ @ 0.05"` or
@@ -125,7 +125,9 @@ class Equivalences:
 
     def __str__(self) -> str:
         lines = map(_relation_text, self.pairs, self._rates)
-        return "\n".join(["actions: " + " ".join(self.actions), *lines])
+        # A comma after a single name tells one with commas in it from several names.
+        single = "," if len(self.actions) == 1 and "," in self.actions[0] else ""
+        return "\n".join([f"actions: {' '.join(self.actions)}{single}", *lines])
 
     @cached_property
     def indexed(self) -> word_problem.Presentation:
@@ -179,8 +181,9 @@ class Equivalences:
     def parse(cls, text: str) -> Equivalences:
         r"""Read the text format: a line `actions: ...`, then one relation per line.
 
-        `#` starts a comment, blank lines are ignored, an empty side or `Λ` is the empty word. A
-        relation that usually holds ends in `@ rate`, the share of states in which it fails.
+        Names are separated by spaces or commas. `#` starts a comment, blank lines are ignored, an
+        empty side or `Λ` is the empty word. A relation that usually holds ends in `@ rate`, the
+        share of states in which it fails.
 
         >>> Equivalences.parse("actions: l r\nl r ~   # undo\nr r r ~ @ 0.1").pairs
         ((('l', 'r'), ()), (('r', 'r', 'r'), ()))
@@ -252,10 +255,10 @@ def check_action_names(names: Iterable[str]) -> tuple[str, ...]:
         if not isinstance(name, str):
             raise PriorError(f"expected action names as text, found {name!r}")
         valid = name.isprintable() and not set(name) & set(" ~#") and not name.startswith("@")
-        if not valid or name in ("", EMPTY):
+        if not valid or name in ("", EMPTY) or name.endswith(","):
             raise PriorError(
                 f"invalid action name {name!r}: expected printable text without white space, "
-                f"'~' or '#' and without '@' at its start, other than {EMPTY!r}"
+                f"'~' or '#', without '@' at its start and ',' at its end, other than {EMPTY!r}"
             )
     repeated = next((name for i, name in enumerate(checked) if name in checked[:i]), None)
     if repeated is not None:
@@ -280,7 +283,12 @@ def _action_line(line: str) -> list[str]:
     head, colon, rest = line.partition(":")
     if head.strip() != "actions" or not colon:
         raise PriorError("expected the list of actions first, as in 'actions: left right'")
-    return rest.split()
+    # Commas may separate names: 'left, right' or 'left,right'. Inside a name of a list, as in
+    # '(0,1) (1,0)', they belong to it; 'x,y,' is a single name.
+    names = rest.split()
+    if len(names) == 1 and not names[0].endswith(","):
+        names = names[0].split(",")
+    return [name.removesuffix(",") for name in names if name not in ("", ",")]
 
 
 def as_word(word: AnyWord) -> Word:

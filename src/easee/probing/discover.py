@@ -13,7 +13,7 @@ such as picking up a key, the other must have it too, in all but the same share 
 """
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +24,7 @@ from easee._utils.checks import checked_count, checked_share
 from easee.envs.action_names import names_or_numbers
 from easee.errors import ArgumentError, ProbeError
 from easee.priors.equivalences import Equivalences, check_action_names
-from easee.probing.evidence import RelationCheck
+from easee.probing.evidence import Evidence, RelationCheck
 from easee.probing.probe import BudgetSpent, Probe, Progress, Snapshot, Word, check_env
 from easee.probing.setup import SEARCH_ROLLOUT, Setup, set_up
 from easee.probing.state_keys import AnyState
@@ -37,8 +37,8 @@ FIRST_STATES = 16  # states in which a word is executed before it is compared in
 LONGER_WORDS = 200  # words one longer than the maximum that are tried, to see if it is too small
 
 
-@dataclass(frozen=True)
-class Discovery:
+@dataclass(frozen=True, repr=False)
+class Discovery(Evidence):
     """The equivalences that were found.
 
     Attributes:
@@ -55,6 +55,11 @@ class Discovery:
     length: int
     notes: tuple[str, ...]
 
+    @property
+    def checks(self) -> tuple[RelationCheck, ...]:
+        """One check per relation, the same as `evidence`."""
+        return self.evidence
+
 
 def discover(
     env: gym.Env[Any, Any],
@@ -68,6 +73,7 @@ def discover(
     state: AnyState = None,
     eventful: float = 0.5,
     rollout: int | None = None,
+    names: Sequence[str] | None = None,
     progress: Progress | None = None,
 ) -> Discovery:
     """Find the equivalences of an environment without prior knowledge.
@@ -90,6 +96,8 @@ def discover(
             random rollouts.
         rollout: number of random steps to sample states from; by default 100 per state and at least
             20,000, or 100,000 with `usually`, but at most half the budget.
+        names: names of the environment's actions, instead of its own; by default, actions without
+            names are called by their numbers.
         progress: function called with the number of words tried and the number of new words.
 
     >>> from easee.envs import CardinalGrid
@@ -107,7 +115,7 @@ def discover(
     if checked_share(usually, "usually") >= 0.5:
         raise ArgumentError(f"expected usually below 0.5, found {usually}")
     check_env(env)
-    names = check_action_names(names_or_numbers(env))
+    names = check_action_names(names_or_numbers(env, names))
     try:
         least = SEARCH_ROLLOUT if usually else 20_000
         setup = set_up(
@@ -123,7 +131,7 @@ def discover(
     search = _WordSearch(setup.probe, setup.sample, tolerance, RARE_LENGTH if usually else None)
     length = search.run(max_length, progress)
     failing = f"a relation may fail in {tolerance:.0%} of them"
-    notes = [*setup.notes, failing if tolerance else "no relation failed"]
+    notes = [*setup.notes(names), failing if tolerance else "no relation failed"]
     found: list[RelationCheck] = []
     vacuous: list[tuple[Word, Word]] = []
     if usually:

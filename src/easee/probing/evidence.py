@@ -1,12 +1,22 @@
 """The evidence for and against a relation: counts and counterexamples."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
+from easee._utils.tables import html_lines, html_table, text_table
 from easee.errors import ArgumentError
 from easee.probing.significance import interval
 
+# Whether a relation holds in all states, fails in less than the share `USUAL` of them, in more, or
+# in all of them.
+VERDICTS = ("holds", "usually holds", "often fails", "never holds")
+USUAL = 0.1
+# Of a table: the numbers of states in which a relation was tried and failed, and their ratio.
+COLUMNS = ("relation", "states", "fails in", "share [95%]", "")
 FEW_TRIALS = 50  # with fewer, the upper end of the interval is the rate of a relation
 
 
@@ -98,5 +108,55 @@ class RelationCheck:
             return float(f"{violations / trials:.4g}")
         return float(f"{interval(violations, trials)[1]:.2g}")
 
+    @property
+    def verdict(self) -> str:
+        """One of `VERDICTS`, by the share of states in which the relation fails.
+
+        >>> [RelationCheck((), (), 200, n).verdict for n in (0, 1, 100, 200)]
+        ['holds', 'usually holds', 'often fails', 'never holds']
+        """
+        if not self.violations:
+            return "holds"
+        if self.violations == self.trials:
+            return "never holds"
+        return "usually holds" if self.rate < USUAL else "often fails"
+
+    def cells(self) -> list[str]:
+        """Return the cells of the columns `COLUMNS`."""
+        low, high = self.interval
+        share = f"{self.rate:.1%} [{100 * low:.1f}, {100 * high:.1f}]"
+        return [str(self), f"{self.trials:,}", f"{self.violations:,}", share, self.verdict]
+
     def __str__(self) -> str:
         return f"{' '.join(self.left) or 'Λ'} ~ {' '.join(self.right) or 'Λ'}"
+
+
+class Evidence(ABC):
+    """A result that consists of checks and notes, with tables for `str()` and for notebooks."""
+
+    env_steps: int
+    notes: tuple[str, ...]
+
+    @property
+    @abstractmethod
+    def checks(self) -> Sequence[RelationCheck]:
+        """One check per relation."""
+
+    def __repr__(self) -> str:
+        counts = [(v, sum(c.verdict == v for c in self.checks)) for v in VERDICTS]
+        shown = ", ".join(f"{count} {verdict}" for verdict, count in counts if count)
+        return f"{type(self).__name__}({len(self.checks)} relations: {shown or 'none'})"
+
+    def __str__(self) -> str:
+        table = text_table(COLUMNS, [c.cells() for c in self.checks], right=COLUMNS[1:4])
+        notes = [
+            fill(note, 80, initial_indent="- ", subsequent_indent="  ") for note in self._lines()
+        ]
+        return "\n".join([table, "", *notes])
+
+    def _repr_html_(self) -> str:
+        table = html_table(COLUMNS, [c.cells() for c in self.checks], right=COLUMNS[1:4])
+        return table + html_lines(self._lines())
+
+    def _lines(self) -> list[str]:
+        return [*self.notes, f"{self.env_steps:,} steps in the environment"]

@@ -1,12 +1,12 @@
 """The setup that `verify` and `discover` share: a probe, states to try words in, and notes."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from easee._utils.checks import checked_count, checked_share
-from easee.envs.action_names import names_or_numbers
 from easee.envs.copying import Env
 from easee.errors import ArgumentError
 from easee.probing.probe import Probe, make_probe
@@ -29,10 +29,12 @@ class Setup:
     rng: np.random.Generator
     random: bool
 
-    @property
-    def notes(self) -> list[str]:
-        """Sentences that describe what is compared, how, and in which states."""
-        sample, names = self.sample, names_or_numbers(self.probe.env)
+    def notes(self, names: Sequence[str]) -> list[str]:
+        """Return sentences that describe what is compared, how, and in which states.
+
+        `names` are those of the actions.
+        """
+        sample = self.sample
         special = "found no action that has an effect in some states but not in most"
         if sample.near:
             rare = ", ".join(names[action] for action in sorted(sample.rare))

@@ -1,6 +1,6 @@
 """Verification of a prior: compare both sides of each relation in many states."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -9,10 +9,11 @@ from typing import Any
 import gymnasium as gym
 
 from easee._utils.checks import checked_count, nearest
-from easee.envs.action_names import names_or_numbers
+from easee.envs.action_names import action_names, logger, names_or_numbers, order_note
+from easee.envs.copying import Env
 from easee.errors import ArgumentError, ArgumentTypeError
 from easee.priors.equivalences import Equivalences
-from easee.probing.evidence import Counterexample, RelationCheck
+from easee.probing.evidence import Counterexample, Evidence, RelationCheck
 from easee.probing.probe import Probe, Progress, Snapshot, Word, check_env
 from easee.probing.setup import SEARCH_ROLLOUT, Setup, set_up
 from easee.probing.significance import holm, min_repeats, outcomes, permutation_test
@@ -22,8 +23,8 @@ MAX_COUNTEREXAMPLES = 3  # per relation
 Names = tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Verification:
+@dataclass(frozen=True, repr=False)
+class Verification(Evidence):
     """The evidence for and against a prior in an environment.
 
     Attributes:
@@ -43,6 +44,11 @@ class Verification:
     copies: str
     random: bool
     notes: tuple[str, ...]
+
+    @property
+    def checks(self) -> tuple[RelationCheck, ...]:
+        """One check per relation, the same as `relations`."""
+        return self.relations
 
     @property
     def holds(self) -> bool:
@@ -67,14 +73,16 @@ def verify(
     repeats: int = 30,
     rollout: int | None = None,
     rename: Mapping[str, str] | None = None,
+    names: Sequence[str] | None = None,
     progress: Progress | None = None,
 ) -> Verification:
     """Execute both sides of each relation from many states and compare the outcomes.
 
     Args:
         env: environment with discrete actions. It is stepped and reset.
-        omega: the prior. Its actions are matched to the environment's by name, or by number if the
-            environment has no names.
+        omega: the prior. Its actions are matched to the environment's by name, or by position if
+            the environment has no names, which a note and a warning of the logger "easee.names"
+            say.
         states: number of states.
         state: function from the environment to something hashable that is compared, or
             "observation"; by default the whole state of a MiniGrid, and the observation elsewhere,
@@ -86,6 +94,7 @@ def verify(
         rollout: number of random steps to sample states from; by default 100 per state and at least
             10,000, or 100,000 if the prior says that an action does nothing.
         rename: the environment's names of the prior's actions, where they differ.
+        names: names of the environment's actions, instead of its own.
         progress: function called with the number of relations checked and their total number.
 
     >>> from easee.envs import RotationGrid
@@ -98,14 +107,17 @@ def verify(
         raise ArgumentTypeError(f"expected Equivalences, found {type(omega).__name__}")
     checked_count(repeats, "repeats", least=2)
     check_env(env)
-    words = _words(omega, names_or_numbers(env), dict(rename or {}))
+    env_names = action_names(env, names)
+    numbers, order = _action_numbers(omega, env, env_names, dict(rename or {}))
+    words = [(tuple(numbers[a] for a in u), tuple(numbers[a] for a in v)) for u, v in omega]
     unequal = any(len(u) != len(v) for u, v in words)
     idle = any(sorted((len(u), len(v))) == [0, 1] for u, v in words)
     least = SEARCH_ROLLOUT if idle else 10_000
     setup = set_up(
         env, states, state, seed, eventful, rollout, min_rollout=least, compares_lengths=unequal
     )
-    notes = setup.notes
+    notes = setup.notes(env_names or names_or_numbers(env))
+    notes[:0] = order
     if setup.random:
         name = f"repeats in {states} states of a random environment"
         checked_count(repeats, name, least=min_repeats(states))
@@ -130,23 +142,27 @@ def verify(
     return Verification(omega, tuple(checks), *how)
 
 
-def _words(omega: Equivalences, names: Names, rename: dict[str, str]) -> list[tuple[Word, Word]]:
-    """Return the relations in the numbers of the environment's actions."""
+def _action_numbers(
+    omega: Equivalences, env: Env, known: Names | None, rename: dict[str, str]
+) -> tuple[dict[str, int], list[str]]:
+    """Return the environment's number of each action of the prior, and a note on their order."""
     for action in rename:
         if action not in omega.actions:
             raise ArgumentError(
                 f"expected an action of the prior to rename, found {action!r}: "
                 f"{nearest(action, omega.actions)}"
             )
+    names = known or names_or_numbers(env)
     numbers = {name.lower(): i for i, name in enumerate(names)}
-    unnamed = set(names) == set(map(str, range(len(names))))
     mapping: dict[str, int] = {}
-    for i, action in enumerate(omega.actions):
+    for action in omega.actions:
         name = rename.get(action, action).lower()
         if name in numbers:
             mapping[action] = numbers[name]
-        elif unnamed and len(names) == len(omega.actions) and not rename:
-            mapping[action] = i
+        elif known is None and len(names) == len(omega.actions) and not rename:
+            note = order_note(omega.actions, "the prior")
+            logger.warning(note)
+            return {action: i for i, action in enumerate(omega.actions)}, [note]
         else:
             raise ArgumentError(
                 f"the prior's action {action!r} is not one of the environment's: the prior has "
@@ -159,7 +175,7 @@ def _words(omega: Equivalences, names: Names, rename: dict[str, str]) -> list[tu
                 f"the prior's actions {one!r} and {two!r} would both be the environment's "
                 f"{names[mapping[one]]!r}: rename the other one, too"
             )
-    return [(tuple(mapping[a] for a in u), tuple(mapping[a] for a in v)) for u, v in omega]
+    return mapping, []
 
 
 def _compare(setup: Setup, pair: tuple[Names, Names], u: Word, v: Word) -> RelationCheck:

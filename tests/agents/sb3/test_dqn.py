@@ -42,9 +42,10 @@ def test_qrdqn_explores_with_the_mixin():
 def test_signature_is_the_algorithm_s_and_explorer():
     for ours, theirs in ((DQN, stable_baselines3.DQN), (QRDQN, sb3_contrib.QRDQN)):
         known = inspect.signature(theirs).parameters
-        *others, explorer = inspect.signature(ours).parameters.values()
+        *others, explorer, names = inspect.signature(ours).parameters.values()
         assert others == list(known.values())
         assert explorer.name == "explorer" and explorer.default is None
+        assert names.name == "names" and names.default is None
 
 
 def test_signature_of_a_subclass_shows_its_own_arguments():

@@ -77,9 +77,24 @@ def test_the_same_names_in_another_order_show_both_lists():
     assert "Equivalences(['up', 'down', 'left', 'right'], ...)" in str(error.value)
 
 
-def test_names_may_differ_in_case_or_be_unknown():
-    policy = easee.compile(easee.Equivalences(["RIGHT", "LEFT", "north", "south"]), 2)
+def test_names_may_differ_in_case():
+    policy = easee.compile(easee.Equivalences(["RIGHT", "LEFT", "up", "down"]), 2)
     assert small(CardinalGrid(), policy).explorer.policy is policy
+
+
+@pytest.mark.parametrize("kind", [DummyVecEnv, SubprocVecEnv])
+def test_other_names_are_refused_unless_they_are_given(kind):
+    envs = kind([cart_pole])
+    policy = easee.compile(easee.Equivalences(["west", "east"], ["west east ~"]), 2)
+    with pytest.raises(easee.ArgumentError, match="has west, east, the environment left, right"):
+        small(envs, policy)
+    assert small(envs, policy, names=["west", "east"]).explorer.policy is policy
+    envs.close()
+
+
+def test_actions_without_names_are_taken_in_order(caplog):
+    small(Line(), STRAIGHT)
+    assert "the explorer's are taken in order: left=0, right=1" in caplog.text
 
 
 def test_continuous_actions_are_rejected():

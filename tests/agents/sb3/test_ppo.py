@@ -104,7 +104,7 @@ def test_signature_is_the_algorithm_s_and_the_reference_s(kind):
     found = list(inspect.signature(kind).parameters.values())
     assert found[: len(known)] == list(known.values())
     names = [parameter.name for parameter in found[len(known) :]]
-    assert names == ["reference", "reference_floor", "reference_strength"]
+    assert names == ["reference", "reference_floor", "reference_strength", "names"]
 
 
 # --- the two formulas -----------------------------------------------------------------------------

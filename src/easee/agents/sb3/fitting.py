@@ -1,5 +1,6 @@
 """Fitting explorers to the environments of a Stable-Baselines3 model, and following its actions."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -9,10 +10,11 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
 from easee.agents.compat import EXECUTED, fit_explorer
-from easee.envs.action_names import read_names
+from easee.envs.action_names import action_names, checked_names, read_names
 from easee.errors import ArgumentError, ArgumentTypeError
 from easee.explorers.base import BaseExplorer
 from easee.policy import ExplorationPolicy
+from easee.priors.equivalences import check_action_names
 
 
 def check_env(env: object) -> None:
@@ -34,26 +36,42 @@ def check_env_count(expected: int, found: int, argument: str = "explorer") -> No
 
 
 def fit_to_model(
-    explorer: ExplorationPolicy | BaseExplorer, model: BaseAlgorithm, env: VecEnv | None = None
+    explorer: ExplorationPolicy | BaseExplorer,
+    model: BaseAlgorithm,
+    names: Sequence[str] | None,
+    env: VecEnv | None = None,
 ) -> BaseExplorer:
     """Return an explorer that fits a model and the names of its environments' actions.
 
-    An explorer made from a policy has the model's seed. `env` replaces the model's environments.
+    An explorer made from a policy has the model's seed. `names` replaces the environments' own
+    names, `env` the model's environments.
     """
     n_actions = int(model.action_space.n)  # type: ignore[attr-defined]
     return fit_explorer(
         explorer,
         n_envs=model.n_envs,
         n_actions=n_actions,
-        names=env_action_names(env or model.env),
+        names=env_action_names(env or model.env, names),
         seed=model.seed,
     )
 
 
-def env_action_names(env: VecEnv | None) -> tuple[str, ...] | None:
-    """Return the names of the actions of the first environment, or None if it has no names."""
+def env_action_names(
+    env: VecEnv | None, names: Sequence[str] | None = None
+) -> tuple[str, ...] | None:
+    """Return the names of the actions of the first environment, or None if it has no names.
+
+    Args:
+        env: the environments.
+        names: names that replace the environments' own.
+    """
     if env is None:
-        return None
+        return None if names is None else check_action_names(names)
+    if names is not None:
+        return checked_names(names, env.action_space)
+    local = getattr(env.unwrapped, "envs", None)
+    if isinstance(local, list) and isinstance(local[0], gym.Env):
+        return action_names(local[0])
     return read_names(
         env.action_space,
         has=env.has_attr,

@@ -8,6 +8,7 @@ generator.
 
 import inspect
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -43,23 +44,29 @@ class ExplorerMixin(OffPolicyAlgorithm):
         args: arguments of the algorithm.
         explorer: a policy, a text such as "doorkey:6" (see `easee.read_policy`), or an explorer for
             as many environments as the model has.
+        names: names of the environments' actions, instead of their own.
         kwargs: keyword arguments of the algorithm.
     """
 
     exploration_rate: float
 
     def __init_subclass__(cls) -> None:
-        """Show the algorithm's arguments and `explorer` in the signature."""
+        """Show the algorithm's arguments and those of the explorer in the signature."""
         owner = next(base for base in cls.__mro__ if "__init__" in base.__dict__)
         own = inspect.signature(owner.__dict__["__init__"]).parameters
         parameters = list(own.values())[1:]
         if owner is ExplorerMixin:
             algorithm = next(base for base in cls.__mro__ if not issubclass(base, ExplorerMixin))
-            parameters = [*inspect.signature(algorithm).parameters.values(), own["explorer"]]
+            added = own["explorer"], own["names"]
+            parameters = [*inspect.signature(algorithm).parameters.values(), *added]
         cls.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
 
     def __init__(
-        self, *args: Any, explorer: ExplorationPolicy | BaseExplorer | None = None, **kwargs: Any
+        self,
+        *args: Any,
+        explorer: ExplorationPolicy | BaseExplorer | None = None,
+        names: Sequence[str] | None = None,
+        **kwargs: Any,
     ) -> None:
         env: Any = kwargs.get("env", args[1] if len(args) > 1 else None)
         fitting.check_env(env)
@@ -67,6 +74,7 @@ class ExplorerMixin(OffPolicyAlgorithm):
             check_space(env.action_space)
         self._requested = explorer  # replaced by a fitted explorer once the environments are known
         self._explorer: BaseExplorer | None = None
+        self._names = names
         self._tally = Tally()
         self._random_state: dict[str, Any] | None = None
         super().__init__(*args, **kwargs)
@@ -75,13 +83,13 @@ class ExplorerMixin(OffPolicyAlgorithm):
         super()._setup_model()
         requested, self._requested = self._requested, None
         if requested is not None:
-            explorer = fitting.fit_to_model(requested, self)
+            explorer = fitting.fit_to_model(requested, self, self._names)
             if self._explorer is not None:
                 fitting.resume_explorer(explorer, self._explorer)
             self._explorer = explorer
         elif self._explorer is not None:
             fitting.check_env_count(self._explorer.n_envs, self.n_envs)
-            fitting.fit_to_model(self._explorer, self)
+            fitting.fit_to_model(self._explorer, self, self._names)
 
     @property
     def explorer(self) -> BaseExplorer | None:
@@ -90,7 +98,8 @@ class ExplorerMixin(OffPolicyAlgorithm):
 
     @explorer.setter
     def explorer(self, explorer: ExplorationPolicy | BaseExplorer | None) -> None:
-        self._explorer = None if explorer is None else fitting.fit_to_model(explorer, self)
+        fit = fitting.fit_to_model
+        self._explorer = None if explorer is None else fit(explorer, self, self._names)
         self._tally = Tally()
 
     # --- training -----------------------------------------------------------------------------
@@ -173,7 +182,7 @@ class ExplorerMixin(OffPolicyAlgorithm):
         wrapped = self._wrap_env(env, self.verbose)
         if self._explorer is not None:
             fitting.check_env_count(self.n_envs, wrapped.num_envs)
-            fitting.fit_to_model(self._explorer, self, wrapped)
+            fitting.fit_to_model(self._explorer, self, self._names, wrapped)
         super().set_env(wrapped, force_reset)
 
     def _excluded_save_params(self) -> list[str]:

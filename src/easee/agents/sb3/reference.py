@@ -11,7 +11,7 @@ for.
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ from easee.explorers.easee import Explorer
 from easee.explorers.sampling import Mask
 from easee.policy import ExplorationPolicy
 
-ARGUMENTS = ("reference", "reference_floor", "reference_strength")
+ARGUMENTS = ("reference", "reference_floor", "reference_strength", "names")
 
 
 class ReferenceMixin(OnPolicyAlgorithm):
@@ -63,6 +63,7 @@ class ReferenceMixin(OnPolicyAlgorithm):
             are never taken. Explorers have their own floor instead.
         reference_strength: exponent of the reference, or a function of the remaining progress (from
             1 to 0) that returns it: 1 is the reference, 0 is the uniform policy.
+        names: names of the environments' actions, instead of their own.
         kwargs: keyword arguments of the algorithm.
 
     Attributes:
@@ -87,12 +88,14 @@ class ReferenceMixin(OnPolicyAlgorithm):
         reference: Reference | None = None,
         reference_floor: float = FLOOR,
         reference_strength: float | Callable[[float], float] = 1.0,
+        names: Sequence[str] | None = None,
         **kwargs: Any,
     ) -> None:
         env: Any = kwargs.get("env", args[1] if len(args) > 1 else None)
         fitting.check_env(env)
         if reference is not None and hasattr(env, "action_space"):
             check_space(env.action_space)
+        self._names = names
         self.reference_floor = reference_floor
         self.reference_strength = reference_strength
         self.predict_with_reference = False
@@ -123,7 +126,7 @@ class ReferenceMixin(OnPolicyAlgorithm):
             self.reference_floor,
             n_envs=self.n_envs,
             n_actions=int(self.action_space.n),  # type: ignore[attr-defined]
-            names=fitting.env_action_names(env or self.env),
+            names=fitting.env_action_names(env or self.env, self._names),
             seed=self.seed,
         )
 

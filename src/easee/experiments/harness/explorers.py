@@ -19,7 +19,7 @@ from easee.experiments.harness.figure import Run
 from easee.explorers.base import BaseExplorer
 from easee.explorers.baselines import TabuExplorer, UniformExplorer, ZetaExplorer
 from easee.explorers.easee import Explorer
-from easee.graph import unroll
+from easee.graph import deepest_that_fits
 from easee.policy import ExplorationPolicy, compile
 from easee.priors.equivalences import Equivalences
 
@@ -86,11 +86,8 @@ def deepest_policy(
     omega: Equivalences, depth: int, *, max_nodes: int = 100_000
 ) -> ExplorationPolicy:
     """Compile a prior at the largest depth, up to a given one, whose graph is small enough."""
-    while depth > 1:
-        try:
-            unroll(omega, depth, max_nodes=max_nodes)
-        except GraphTooLargeError:
-            depth -= 1
-        else:
-            break
+    try:
+        depth = deepest_that_fits(omega, depth, max_nodes=max_nodes)
+    except GraphTooLargeError:
+        depth = 1
     return compile(omega, depth)

@@ -32,9 +32,13 @@ StateName = Annotated[
     str,
     typer.Option(
         "--state",
-        help="State to compare: observation; minigrid, the full MiniGrid state; ram or ram:14,16, "
-        "all or some bytes of an Atari game's memory; auto, which is minigrid for MiniGrid, the "
-        "player's position for Freeway, Boxing and Carnival, and observation otherwise.",
+        help="State to compare: observation, or some of its numbers, observation:0,2; round:2, "
+        "rounded to 2 decimal places; cells:0.5, in cells of width 0.5 (also round:2:0,3 and "
+        "cells:0.5:0,3); attribute:s, an attribute of the environment; minigrid, the full MiniGrid "
+        "state; ram or ram:14,16, all or some bytes of an Atari game's memory; "
+        "function:MODULE.NAME, your own function of the environment; auto, which is minigrid for "
+        "MiniGrid, the player's position for Freeway, Boxing and Carnival, and observation "
+        "otherwise.",
     ),
 ]
 States = Annotated[int, typer.Option(help="Number of states in which words are tested.")]

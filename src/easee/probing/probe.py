@@ -18,7 +18,7 @@ from easee.envs.action_names import names_or_numbers
 from easee.envs.atari import forget_last_action
 from easee.envs.copying import Env, copied, reseed, without_checks, wrapper_state, wrappers
 from easee.errors import ArgumentTypeError, EaseeError, ProbeError
-from easee.probing.state_keys import StateOf, check_state, label_of, state_key
+from easee.probing.state_keys import ObservationFunction, StateOf, check_state, label_of, state_key
 
 RENDER_MODES = ("rgb_array", "ansi")
 Word = tuple[int, ...]
@@ -54,7 +54,7 @@ class Probe(ABC):
 
     method: str
 
-    def __init__(self, env: Env, state: StateOf | None = None) -> None:
+    def __init__(self, env: Env, state: StateOf | ObservationFunction | None = None) -> None:
         self.env = env
         self.state = state
         self.compares = label_of(state)
@@ -227,7 +227,11 @@ def check_env(env: Env) -> None:
 
 
 def make_probe(
-    env: Env, state: StateOf | None = None, *, seed: int = 0, budget: float = math.inf
+    env: Env,
+    state: StateOf | ObservationFunction | None = None,
+    *,
+    seed: int = 0,
+    budget: float = math.inf,
 ) -> Probe:
     """Return a probe with the first method that works, tested by a few random actions.
 

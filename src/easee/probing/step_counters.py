@@ -73,6 +73,6 @@ def check_counters(probe: Probe, rng: np.random.Generator) -> None:
         raise ArgumentError(
             f"the observations count steps: {', '.join(f or 'the number itself' for f in fields)} "
             "changes at every step, whatever the actions, so words of different lengths are never "
-            "equivalent. Remove it with a wrapper, or pass state=, a function that returns only "
-            "what matters"
+            "equivalent. Remove it with a wrapper, or compare only what matters, as with "
+            'state="observation:0,1" (--state observation:0,1 on the command line)'
         )

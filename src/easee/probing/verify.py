@@ -13,8 +13,8 @@ from easee.envs.action_names import names_or_numbers
 from easee.errors import ArgumentError, ArgumentTypeError
 from easee.priors.equivalences import Equivalences
 from easee.probing.evidence import Counterexample, RelationCheck
-from easee.probing.probe import Probe, Progress, Snapshot, Word, check_env
-from easee.probing.setup import SEARCH_ROLLOUT, Setup, set_up
+from easee.probing.probe import MemberChanged, Probe, Progress, Snapshot, Word, check_env
+from easee.probing.setup import SEARCH_ROLLOUT, Setup, checked_rollout, set_up
 from easee.probing.significance import holm, min_repeats, outcomes, permutation_test
 from easee.probing.state_keys import AnyState
 
@@ -86,7 +86,7 @@ def verify(
         rollout: number of random steps to sample states from; by default 100 per state and at least
             10,000, or 100,000 if the prior says that an action does nothing.
         rename: the environment's names of the prior's actions, where they differ.
-        progress: function called with the number of relations checked and their total number.
+        progress: function called with the number of steps taken and a forecast of their total.
 
     >>> from easee.envs import RotationGrid
     >>> from easee.priors import rotation_grid
@@ -102,9 +102,32 @@ def verify(
     unequal = any(len(u) != len(v) for u, v in words)
     idle = any(sorted((len(u), len(v))) == [0, 1] for u, v in words)
     least = SEARCH_ROLLOUT if idle else 10_000
-    setup = set_up(
-        env, states, state, seed, eventful, rollout, min_rollout=least, compares_lengths=unequal
+    rollout = checked_rollout(states, eventful, seed, rollout, least)
+    set_up_with = partial(
+        set_up,
+        env,
+        states,
+        state,
+        seed,
+        eventful,
+        rollout,
+        compares_lengths=unequal,
+        progress=progress,
     )
+    check_all = partial(_check_relations, omega=omega, words=words, repeats=repeats)
+    try:
+        return check_all(set_up_with())
+    except MemberChanged as error:
+        return check_all(set_up_with(share=False, steps=error.steps))
+
+
+def _check_relations(
+    setup: Setup, omega: Equivalences, words: list[tuple[Word, Word]], repeats: int
+) -> Verification:
+    states, probe = len(setup.sample.states), setup.probe
+    executions = repeats if setup.random else 1
+    letters = sum(len(u) + len(v) for u, v in words)
+    probe.expected = probe.steps + letters * states * executions
     notes = setup.notes
     if setup.random:
         name = f"repeats in {states} states of a random environment"
@@ -123,9 +146,6 @@ def verify(
                 "truncated before the end of a word. Give the environment a longer time limit"
             )
         checks.append(check)
-        if progress is not None:
-            progress(len(checks), len(words))
-    probe = setup.probe
     how = probe.steps, probe.compares, probe.method, setup.random, tuple(notes)
     return Verification(omega, tuple(checks), *how)
 
@@ -203,8 +223,8 @@ def _compare_random(
     if tested and not repeated:
         raise ArgumentError(
             f"no two executions of a word had the same outcome in {probe.compares}, so "
-            "distributions cannot be compared. Pass state=, a function that returns (or rounds) "
-            "what matters"
+            "distributions cannot be compared. Compare what matters: round with "
+            'state="round:1" (--state round:1 on the command line), or pass a function'
         )
     broken = [start for start, differs in zip(tested, holm(p_values), strict=True) if differs]
     counterexamples = [

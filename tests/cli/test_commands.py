@@ -156,6 +156,27 @@ def test_discover_obeys_budget_tolerance_and_options():
     assert "may fail in 30%" in result.output and "budget of 4,000 steps" in result.output
 
 
+def test_discover_goes_on_where_it_stopped(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    arguments = ("discover", "--env", "easee/CardinalGrid-v0", "--states", 20, "--max-length", 2)
+    stopped = invoke(*arguments, "--minutes", 1e-9)
+    assert stopped.exit_code == 0 and "the time was over" in stopped.output
+    path = tmp_path / "discovered-easee-CardinalGrid-v0.txt"
+    assert f"again with -o {path.name} to go on" in stopped.output and path.exists()
+    finished = invoke(*arguments, "-o", path.name)
+    assert "going on from" in finished.output and "not finished" not in finished.output
+    assert Equivalences.load(path).equivalent("left right", "") is True
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+    assert "going on" not in invoke(*arguments, "-o", path.name).output
+
+
+def test_state_functions_are_texts():
+    arguments = ("discover", "--env", "easee/CardinalGrid-v0", "--states", 20, "--max-length", 1)
+    result = invoke(*arguments, "--state", "observation:0")
+    assert result.exit_code == 0 and "up ~ Λ" in result.output
+    assert "did you mean 'round'" in invoke(*arguments, "--state", "rond:2").output
+
+
 def test_verify_saves_the_prior_with_measured_rates(tmp_path):
     prior, path = tmp_path / "prior.txt", tmp_path / "measured.txt"
     prior.write_text("actions: right left up down\nright left ~\nright up ~ up right\n")

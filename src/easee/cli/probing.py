@@ -13,6 +13,7 @@ from easee.cli.compile import summary_table, timed_compile
 from easee.cli.console import make_table, out, print_line, progress_bar, spinner
 from easee.cli.environments import make_env, parse_pairs, state_reader, sticky_note
 from easee.cli.priors import Prior, load_prior
+from easee.cli.search_files import default_output, keep_record, load_record
 from easee.errors import ArgumentError, GraphTooLargeError
 from easee.policy import ExplorationPolicy
 from easee.priors.equivalences import Equivalences
@@ -81,7 +82,7 @@ def verify_command(
     environment = make_env(env, option or [], render=pictures is not None)
     renames = parse_pairs(rename or [], "--rename")
     reader = state_reader(state, environment)
-    with progress_bar("relations") as progress:
+    with progress_bar("steps") as progress:
         verification = verify(
             environment,
             omega,
@@ -135,11 +136,19 @@ def discover_command(
         ),
     ] = 0.0,
     budget: Annotated[int, typer.Option(help="Maximum number of environment steps.")] = 1_000_000,
+    minutes: Annotated[
+        float | None,
+        typer.Option(help="Stop after this time; the same command goes on from there."),
+    ] = None,
     state: StateName = "auto",
     seed: Seed = 0,
     option: EnvOptions = None,
 ) -> None:
-    """Find the equivalences of an environment, and compile them if there is a depth."""
+    """Find the equivalences of an environment, and compile them if there is a depth.
+
+    Ctrl-C, or the end of the budget, prints and keeps what was found so far. The same command goes
+    on from there.
+    """
     saves_policy = output is not None and output.suffix == ".npz"
     if depth is not None:
         checked_count(depth, "depth")
@@ -152,7 +161,7 @@ def discover_command(
         check_writable(output)  # fail before the work, not after it
     environment = make_env(env, option or [])
     reader = state_reader(state, environment)
-    with progress_bar("words") as progress:
+    with progress_bar("steps") as progress:
         discovery = discover(
             environment,
             max_length=max_length,
@@ -160,10 +169,16 @@ def discover_command(
             tolerance=tolerance,
             usually=usually,
             budget=budget,
+            minutes=minutes,
             state=reader,
             seed=seed,
+            resume=load_record(output),
             progress=progress,
         )
+    more = ""
+    if output is None and not discovery.finished:
+        output = default_output(env)
+        more = f" with -o {output}"
     rows = map(_row, discovery.evidence)
     out.print(make_table(COLUMNS, rows, title=f"discovered in {env}", right=COLUMNS[1:]))
     _print_notes(discovery, sticky_note(env, option or []))
@@ -173,6 +188,7 @@ def discover_command(
         result = policy if saves_policy else result
     if output is not None:
         _save(result, output)
+    keep_record(discovery, output, more)
 
 
 def _compile_deepest(omega: Equivalences, depth: int) -> ExplorationPolicy:

@@ -24,6 +24,7 @@ from easee.words.completion import MANY_ORDERS
 from easee.words.presentation import Presentation, equivalent, rules_of
 
 FIRST_STATES = 16  # states in which a word is executed before it is compared in all of them
+TRUNCATED = -1  # instead of the number of a key
 FEW_RELATIONS = 8  # with more, completion tries a single order of the letters
 Row = NDArray[np.int64]
 LONGER_WORDS = 200  # words one longer than the maximum that are tried, to see if it is too small
@@ -44,6 +45,8 @@ class WordSearch:
     # For each new word, the states that it leads to from the first states, and their keys' numbers.
     ends: dict[Word, tuple[list[Snapshot], Row]] = field(default_factory=dict)
     codes: dict[Hashable, int] = field(default_factory=dict)  # the numbers of the keys
+    # For each word that was compared, what `_outcome` returned for each state.
+    outcomes: dict[Word, list[tuple[int, bool] | None]] = field(default_factory=dict)
     # Pairs of words whose outcomes are equal, but not after one more action.
     hidden: list[tuple[Word, Word]] = field(default_factory=list)
     layer: list[Word] = field(default_factory=lambda: [()])  # new words of the last length
@@ -138,7 +141,7 @@ class WordSearch:
         """Return the new words with similar outcomes in the first states, most similar first."""
         row = self._row(ends)
         table = np.array([row for _, row in self.ends.values()])
-        both = (table >= 0) & (row >= 0)  # -1: truncated
+        both = (table >= 0) & (row >= 0)
         differ = ((table != row) & both).sum(axis=1)
         # In a small sample, a few more failures than the tolerance may be chance.
         allowed = self.tolerance * both.sum(axis=1)
@@ -150,24 +153,45 @@ class WordSearch:
     def _compare(self, one: Word, two: Word) -> tuple[int, int]:
         """Execute two words in all states; return trials and violations, or 0, 0 if they differ."""
         counts = [0, 0], [0, 0]  # trials and violations, without and with a rare effect
-        states = self.sample.states
-        if self.sample.rare.intersection(one + two):
-            states = [*self.sample.near, *states]  # a rare effect may occur along the way
-        is_prefix = one[: len(two)] == two  # then one walk shows both outcomes
-        most = self.tolerance * len(states)
-        for state in states:
-            walk = self.probe.walk(state, one)
-            other = walk[: len(two) + 1] if is_prefix else self.probe.walk(state, two)
-            if walk[-1].truncated or other[-1].truncated:
+        near = len(self.sample.near)
+        # A rare effect may occur along the way.
+        first = 0 if self.sample.rare.intersection(one + two) else near
+        total = near + len(self.sample.states)
+        most = self.tolerance * (total - first)
+        for word in (one, two):
+            self.outcomes.setdefault(word, [None] * total)
+        for i in range(first, total):
+            (key, rare), (other_key, other_rare) = self._outcome(one, i), self._outcome(two, i)
+            if TRUNCATED in (key, other_key):
                 continue
-            count = counts[self._has_rare_effect(walk, one) or self._has_rare_effect(other, two)]
+            count = counts[rare or other_rare]
             count[0] += 1
-            count[1] += walk[-1].key != other[-1].key
+            count[1] += key != other_key
             if count[1] > most:
                 return 0, 0
         if any(violations > self.tolerance * trials for trials, violations in counts):
             return 0, 0
         return counts[0][0] + counts[1][0], counts[0][1] + counts[1][1]
+
+    def _outcome(self, word: Word, i: int) -> tuple[int, bool]:
+        """Return the number of a word's key in a state, and whether it has a rare effect there.
+
+        The states are those near rare effects, then those of the sample. Each word is executed in a
+        state only once.
+        """
+        known = self.outcomes[word][i]
+        if known is None:
+            near = self.sample.near
+            state = near[i] if i < len(near) else self.sample.states[i - len(near)]
+            walk = self.probe.walk(state, word)
+            known = self.outcomes[word][i] = self._seen(walk, word)
+            for length in range(len(word)):  # the walk shows the outcomes of prefixes, too
+                if (prefix := word[:length]) in self.outcomes:
+                    self.outcomes[prefix][i] = self._seen(walk[: length + 1], prefix)
+        return known
+
+    def _seen(self, walk: list[Snapshot], word: Word) -> tuple[int, bool]:
+        return self._number(walk[-1]), self._has_rare_effect(walk, word)
 
     def _differ_later(self, ends: list[Snapshot], others: list[Snapshot]) -> bool:
         """Return whether equal outcomes in the first states differ after one more action."""
@@ -189,10 +213,11 @@ class WordSearch:
         )
 
     def _row(self, ends: list[Snapshot]) -> Row:
-        """Return the number of each key, or -1 if the episode was truncated."""
-        return np.array(
-            [-1 if e.truncated else self.codes.setdefault(e.key, len(self.codes)) for e in ends]
-        )
+        """Return the number of each key, or TRUNCATED."""
+        return np.array([self._number(end) for end in ends])
+
+    def _number(self, end: Snapshot) -> int:
+        return TRUNCATED if end.truncated else self.codes.setdefault(end.key, len(self.codes))
 
     def _presentation(self) -> Presentation:
         return Presentation(self.probe.n_actions, tuple(self.relations))

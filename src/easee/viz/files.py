@@ -26,12 +26,22 @@ def subplots(
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
+    figure = blank(*(figsize or (6.4, 4.8)))
+    figure.set_layout_engine(layout)
+    return figure, figure.subplots(rows, columns, **options)
+
+
+def blank(width: float, height: float) -> Any:
+    """Return a new figure without axes, of a size in inches.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtraError("matplotlib", "plot") from None
-    figure = Figure(figsize=figsize, layout=layout)
-    return figure, figure.subplots(rows, columns, **options)
+    return Figure(figsize=(width, height))
 
 
 def save(figure: Any, path: str | os.PathLike[str], **options: Any) -> Path:

@@ -421,7 +421,8 @@ def longer_notes(result):
 
 def test_longer_relations_are_mentioned():
     (note,) = longer_notes(discover_few(Ring(50, go=1, back=-1), max_length=1))
-    assert note == ("longer relations seem to exist, such as go back ~ Λ: raise max_length above 1")
+    says = "longer relations seem to exist, such as go back ~ Λ: raise max_length above 1"
+    assert note == f"{says} (--max-length on the command line)"
     (note,) = longer_notes(discover_few(RotationGrid(), max_length=3))
     assert "raise max_length above 3" in note
 

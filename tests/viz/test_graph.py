@@ -181,4 +181,4 @@ def test_missing_matplotlib_error_names_the_install_command():
         "except easee.MissingExtraError as error: print(error)\n"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "pip install 'easee-rl[plot]'" in run.stdout
+    assert "pip install '.[plot]'" in run.stdout

@@ -42,13 +42,16 @@ def make_table(
 
 @contextmanager
 def report_errors() -> Iterator[None]:
-    """Print the library's errors on one line and exit with status 1."""
+    """Print the library's errors on one line and exit with status 1, or 130 after Ctrl-C."""
     try:
         yield
     except EaseeError as error:
         err.print("error:", style="bold red", end=" ")
         print_line(str(error), err)
         raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        print_line("interrupted", err)
+        raise typer.Exit(130) from None
 
 
 @contextmanager

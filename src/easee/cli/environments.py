@@ -45,7 +45,11 @@ def make_env(name: str, options: Iterable[str] = (), *, render: bool = False) ->
     if render:
         arguments.setdefault("render_mode", "rgb_array")
     try:
-        return gym.make(name, **arguments)
+        env = gym.make(name, **arguments)
+        if render:  # fail before the work, not after it
+            env.reset(seed=0)
+            env.render()
+        return env
     except EaseeError:
         raise
     except Exception as error:  # the environment's own code may raise anything

@@ -257,7 +257,7 @@ class _Search:
             left, right = (" ".join(_names(word, names)) or "Λ" for word in longer)
             notes.append(
                 f"longer relations seem to exist, such as {left} ~ {right}: raise max_length above "
-                f"{self.max_length}"
+                f"{self.max_length} (--max-length on the command line)"
             )
         omega = Equivalences(names, pairs)
         record = SearchRecord(settings, probe.steps, search.decisions, usual.decisions)

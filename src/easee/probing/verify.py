@@ -171,7 +171,8 @@ def _words(omega: Equivalences, names: Names, rename: dict[str, str]) -> list[tu
             raise ArgumentError(
                 f"the prior's action {action!r} is not one of the environment's: the prior has "
                 f"{', '.join(omega.actions)}, the environment {', '.join(names)}. Pass its name in "
-                f"the environment as rename={{{action!r}: ...}}; {nearest(name, numbers)}"
+                f"the environment as rename={{{action!r}: ...}} (--rename {action}=... on the "
+                f"command line); {nearest(name, numbers)}"
             )
     for one, two in combinations(mapping, 2):
         if mapping[one] == mapping[two]:

@@ -9,8 +9,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from easee.errors import ArgumentError, MissingExtraError
+from easee.errors import ArgumentError
 from easee.graph import LocalGraph
+from easee.viz.files import require_matplotlib
 
 MAX_NODES = 400  # larger graphs are unreadable
 ARROW_ROOM = 0.85  # between the boxes of two layers
@@ -137,9 +138,8 @@ def _layers(graph: LocalGraph, sizes: Floats) -> Floats:
 
 def _label_size(label: str, font_size: float) -> tuple[float, float]:
     """Return the width and height of a label in inches."""
-    try:
-        from matplotlib.textpath import TextPath
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot") from None
+    require_matplotlib()
+    from matplotlib.textpath import TextPath
+
     width = TextPath((0, 0), label, size=font_size).get_extents().width if label.strip() else 0.0
     return max(width, 0.6 * font_size) / 72, 1.1 * font_size / 72

@@ -20,7 +20,7 @@ from easee.experiments.hard.training import BACKEND, COST, SUCCESS
 from easee.experiments.harness.figure import Figure, Row, Run
 from easee.experiments.harness.learning_curves import draw_means
 from easee.experiments.harness.plots import COLOURS, GREY, finish
-from easee.experiments.harness.rows import count_seeds
+from easee.experiments.harness.rows import count_seeds, seeds_text
 from easee.experiments.harness.statistics import (
     cell,
     improvement_interval,
@@ -142,7 +142,7 @@ def draw(steps: int | None, rows: list[Row]) -> dict[str, Any]:
         axes.set_ylabel("share of successful episodes")
     _legend(figure, panels)
     figure.supxlabel(
-        f"steps in the environment, {count_seeds(rows)} seeds, 95% intervals", fontsize=10
+        f"steps in the environment, {seeds_text(count_seeds(rows), intervals=True)}", fontsize=10
     )
     return {"hard": figure}
 

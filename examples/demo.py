@@ -23,19 +23,22 @@ DEPTH = 6
 console = Console(emoji=False)
 
 LAYERS = """\
-Each row is a step of exploration. "new nodes" are the classes of action sequences that are first
-reached at that step, "dead ends" those from which nothing new can be reached. "entropy" tells how
-evenly the policy visits the layer, "bound" is the most that an even layer could have, and
-"visits min/max" is 1 if all nodes of the layer are visited equally often. A duality gap of about 0
-proves that no policy is better."""
+Each row is a step of exploration. "new nodes" are the classes of action
+sequences that are first reached at that step, "dead ends" those from which
+nothing new can be reached. "entropy" tells how evenly the policy visits the
+layer, "bound" is that of an even layer, and "visits min/max" is 1 if all nodes
+of the layer are visited equally often. A duality gap of about 0 proves that no
+policy is better."""
 FIG3 = """\
-Each row is a prior and a depth. The numbers are states seen, relative to uniformly random actions:
-above 1, the prior helps. The 95% intervals are over seeds."""
+Each row is a prior, each column a depth of its graph. The numbers are states
+seen relative to uniformly random actions: above 1, the prior helps."""
 NEXT = """\
 Next, on an environment of yours (any Gymnasium id):
-  easee discover --env YOUR_ENV -o prior.txt        find its equivalent action sequences
-  easee compile prior.txt --depth 10 -o policy.npz  compile them
-and explore with easee.Explorer(easee.ExplorationPolicy.load("policy.npz")); see docs/agents.md."""
+  easee discover --env YOUR_ENV -o prior.txt        find a prior
+  easee compile prior.txt --depth 10 -o policy.npz  compile it
+and explore with
+  easee.Explorer(easee.ExplorationPolicy.load("policy.npz"))
+as docs/agents.md explains."""
 
 
 def say(text: str) -> None:

@@ -116,4 +116,7 @@ class MissingExtraError(EaseeError, ImportError):
 
     def __str__(self) -> str:
         package, extra = self.args
-        return f"this needs {package}, which is not installed: pip install 'easee-rl[{extra}]'"
+        return (
+            f"this needs {package}, which is not installed: in a clone of the repository, "
+            f"pip install '.[{extra}]'"
+        )

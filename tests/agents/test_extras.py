@@ -22,4 +22,4 @@ def test_a_missing_extra_is_named(package, module, extra):
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    assert f"pip install 'easee-rl[{extra}]'" in result.stdout
+    assert f"pip install '.[{extra}]'" in result.stdout

@@ -1,7 +1,10 @@
+import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -152,6 +155,102 @@ def test_discover_obeys_budget_tolerance_and_options():
     )
     assert result.exit_code == 0
     assert "may fail in 30%" in result.output and "budget of 4,000 steps" in result.output
+
+
+def test_discover_goes_on_where_it_stopped(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    arguments = ("discover", "--env", "easee/CardinalGrid-v0", "--states", 20, "--max-length", 2)
+    stopped = invoke(*arguments, "--minutes", 1e-9)
+    assert stopped.exit_code == 0 and "the time was over" in stopped.output
+    path = tmp_path / "discovered-easee-CardinalGrid-v0.txt"
+    assert f"again with -o {path.name} to go on" in stopped.output and path.exists()
+    finished = invoke(*arguments, "-o", path.name)
+    assert "going on from" in finished.output and "not finished" not in finished.output
+    assert Equivalences.load(path).equivalent("left right", "") is True
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+    assert "going on" not in invoke(*arguments, "-o", path.name).output
+
+
+def without(module, *arguments):
+    """Run a command in a Python process in which a module is not installed."""
+    code = f"import sys; sys.modules[{module!r}] = None; from easee.cli import app; app()"
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_pictures_without_pygame_are_an_error_before_the_work(tmp_path):
+    prior = tmp_path / "prior.txt"
+    prior.write_text("actions: 0 1\n0 1 ~ 1 0\n")
+    arguments = ("verify", prior, "--env", "CartPole-v1", "--pictures", tmp_path / "pictures")
+    process = without("pygame", *arguments)
+    assert process.returncode == 1 and process.stderr.startswith("error: CartPole-v1 cannot be")
+    assert "pygame" in process.stderr and "Traceback" not in process.stderr
+
+
+def test_runs_without_matplotlib_are_an_error_before_the_work(tmp_path):
+    process = without("matplotlib", "run", "fig3", "--seeds", 1, "--out", tmp_path / "fig3")
+    assert process.returncode == 1 and "pip install '.[plot]'" in process.stderr
+    assert not (tmp_path / "fig3").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [0.3, 4.0])
+def test_interrupted_runs_say_what_is_kept(tmp_path, seconds):
+    command = [sys.executable, "-m", "easee.cli", "run", "fig3", "--jobs", "2", "--seeds", "50"]
+    process = subprocess.Popen(
+        [*command, "--out", str(tmp_path / "fig3")], stderr=subprocess.PIPE, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+    while not (tmp_path / "fig3").exists() and process.poll() is None:
+        time.sleep(0.05)
+    time.sleep(seconds)  # the workers still import, or run
+    os.killpg(process.pid, signal.SIGINT)  # as the terminal does: to the workers, too
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130 and "Traceback" not in errors
+    assert re.search(r"interrupted: \d+ of \d+ runs are finished and kept in", errors)
+
+
+def test_unknown_arms_list_a_few_of_many():
+    output = invoke("run", "fig3", "--arm", "nonsense").output
+    assert "has no arm 'nonsense'" in output and "more" in output and len(output) < 1000
+
+
+def test_plot_names_the_backend_whose_results_exist(tmp_path, monkeypatch):
+    results = Path(__file__).parents[2] / "results" / "freeway"
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "freeway").symlink_to(results)
+    output = invoke("plot", "freeway").output
+    assert "easee plot freeway --backend population" in output and "easee run" not in output
+
+
+def test_texts_are_not_turned_into_emoji(tmp_path):
+    prior = tmp_path / "prior.txt"
+    prior.write_text("actions: :x: :smile:\n:x: :smile: ~ :smile: :x:\n")
+    output = invoke("verify", prior, "--env", "CartPole-v1", "--states", 5).output
+    assert ":x: :smile: ~ :smile: :x:" in output
+
+
+def test_the_list_of_priors_is_never_cut_off():
+    for columns in ("60", "80", "200"):
+        output = runner.invoke(app, ["priors"], env={"COLUMNS": columns}).output
+        assert "…" not in output
+        if columns != "60":
+            assert all(name in output for name in easee.priors.names())
+
+
+def test_errors_name_options_of_the_command_line():
+    output = invoke("verify", "doorkey", "--env", "MiniGrid-DoorKey-6x6-v0").output
+    assert "--rename open=" in output
+    output = invoke("discover", "--env", "CartPole-v1", "--states", 10).output
+    assert "--state round:1" in output
+
+
+def test_state_functions_are_texts():
+    arguments = ("discover", "--env", "easee/CardinalGrid-v0", "--states", 20, "--max-length", 1)
+    result = invoke(*arguments, "--state", "observation:0")
+    assert result.exit_code == 0 and "up ~ Λ" in result.output
+    assert "did you mean 'round'" in invoke(*arguments, "--state", "rond:2").output
 
 
 def test_verify_saves_the_prior_with_measured_rates(tmp_path):

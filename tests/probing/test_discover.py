@@ -11,6 +11,7 @@ from easee.envs import CardinalGrid, RotationGrid
 from easee.envs.doorkey import DoorKey
 from easee.envs.table import tabulate
 from easee.errors import ProbeError
+from easee.probing.search_record import SearchRecord
 from tests.worlds import ButtonRing
 
 
@@ -277,11 +278,90 @@ def test_equal_seeds_give_equal_results():
     assert one.env_steps != other.env_steps
 
 
+# --- unfinished searches -------------------------------------------------------------------------
+
+
+class Interrupting(gym.Wrapper):
+    """A wrapper that raises KeyboardInterrupt at some step, as Ctrl-C does."""
+
+    taken = 0
+    last = 10**9
+
+    def step(self, action):
+        Interrupting.taken += 1
+        if Interrupting.taken == Interrupting.last:
+            raise KeyboardInterrupt
+        return self.env.step(action)
+
+
+@pytest.mark.parametrize(("share", "usually"), [(0.3, 0.0), (0.8, 0.0), (0.8, 0.1)])
+def test_an_interrupted_search_goes_on_to_the_same_result(share, usually, monkeypatch, tmp_path):
+    options = dict(max_length=2, states=20, rollout=300, usually=usually)
+    whole = discover(Interrupting(CardinalGrid(10)), **options)
+    monkeypatch.setattr(Interrupting, "taken", 0)
+    monkeypatch.setattr(Interrupting, "last", int(share * whole.env_steps))
+    part = discover(Interrupting(CardinalGrid(10)), **options)
+    assert whole.finished and not part.finished and "interrupted" in part.notes[-1]
+    assert abs(part.env_steps - Interrupting.last) < 30
+    path = tmp_path / "record"
+    part.record.save(path)
+    record = SearchRecord.load(path)
+    assert record == part.record
+    resumed = discover(Interrupting(CardinalGrid(10)), resume=record, **options)
+    assert resumed.finished and resumed.evidence == whole.evidence
+    assert resumed.equivalences == whole.equivalences
+    assert resumed.env_steps > whole.env_steps  # the states are sampled again
+
+
+def test_a_search_is_limited_in_time_and_goes_on():
+    options = dict(max_length=3, states=20, rollout=500)
+    part = discover(RotationGrid(), minutes=1e-9, **options)
+    assert not part.finished and "the time was over" in part.notes[-1]
+    assert discover(RotationGrid(), resume=part, minutes=10, **options).finished
+
+
+def test_a_finished_search_goes_on_with_longer_words():
+    short = discover_few(CardinalGrid(), max_length=1)
+    long = discover_few(CardinalGrid(), max_length=2, resume=short)
+    assert long.evidence == discover_few(CardinalGrid(), max_length=2).evidence
+    assert short.evidence == long.evidence[: len(short.evidence)]
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"seed": 1}, "seed 0, found 1"),
+        ({"states": 30}, "states 20, found 30"),
+        ({"state": "round:1"}, "state 'observations', found"),
+        ({"resume": "record"}, "result of an earlier discover, found str"),
+        ({"minutes": 0}, "minutes above 0"),
+    ],
+)
+def test_a_search_goes_on_only_with_the_same_settings(changed, says):
+    options = dict(max_length=1, states=20, rollout=500)
+    options |= {"resume": discover(RotationGrid(), **options)} | changed
+    with pytest.raises(easee.ArgumentError, match=says):
+        discover(RotationGrid(), **options)
+
+
+def test_damaged_records_are_rejected(tmp_path):
+    path = tmp_path / "record"
+    for text in ("", "{}", '{"version": 9}', '{"version": 1, "settings": {}, "steps": 1}'):
+        path.write_text(text)
+        with pytest.raises(easee.ArgumentError, match="delete it"):
+            SearchRecord.load(path)
+
+
 def test_progress_is_reported():
     reports = []
-    discover_few(RotationGrid(), max_length=2, progress=lambda *counts: reports.append(counts))
-    assert [tried for tried, _ in reports] == list(range(1, 3 + 9 + 1))
-    assert reports[-1][1] == 1 + 3 + 6  # the empty word, three actions, six of nine words
+    result = discover_few(
+        RotationGrid(), max_length=2, progress=lambda *counts: reports.append(counts)
+    )
+    steps, expected = zip(*reports, strict=True)
+    assert list(steps) == sorted(steps) and steps[-1] == result.env_steps
+    assert all(s <= e for s, e in reports)
+    assert steps[0] < 100 and expected[0] > 500  # a forecast from the start
+    assert 0.5 * steps[-1] < expected[len(expected) // 2] < 2 * steps[-1]
 
 
 # --- what is compared ----------------------------------------------------------------------------
@@ -322,7 +402,7 @@ def test_a_relation_that_fails_after_one_more_action_is_rejected(usually):
     assert texts(result) == ["turn turn ~ Λ", "move turn move ~ turn"]
     (note,) = [note for note in result.notes if "one more action" in note]
     assert note.startswith("after 'turn' and after nothing the observations are equal")
-    assert "do not show the whole state; pass state=" in note
+    assert "do not show the whole state; compare more of it with `state`" in note
     assert easee.verify(Reversible(), result.equivalences, state=whole_state, states=40).holds
 
 
@@ -341,7 +421,8 @@ def longer_notes(result):
 
 def test_longer_relations_are_mentioned():
     (note,) = longer_notes(discover_few(Ring(50, go=1, back=-1), max_length=1))
-    assert note == ("longer relations seem to exist, such as go back ~ Λ: raise max_length above 1")
+    says = "longer relations seem to exist, such as go back ~ Λ: raise max_length above 1"
+    assert note == f"{says} (--max-length on the command line)"
     (note,) = longer_notes(discover_few(RotationGrid(), max_length=3))
     assert "raise max_length above 3" in note
 

@@ -1,5 +1,6 @@
 import copy
 import pickle
+import time
 
 import ale_py
 import gymnasium as gym
@@ -17,7 +18,14 @@ import easee
 from easee._utils.digests import digest
 from easee.envs import CardinalGrid
 from easee.errors import ProbeError
-from easee.probing.probe import CloningProbe, CopyingProbe, ReplayingProbe, make_probe
+from easee.probing.probe import (
+    CloningProbe,
+    CopyingProbe,
+    MemberChanged,
+    ReplayingProbe,
+    SavingProbe,
+    make_probe,
+)
 
 CHECKS = (OrderEnforcing, PassiveEnvChecker)
 
@@ -63,17 +71,42 @@ def freeway(**options):
     return gym.make("ALE/Freeway-v5", **{"repeat_action_probability": 0.0, **options})
 
 
+def unpicklable():
+    class Local(CardinalGrid):
+        """A class that pickle does not find by its name."""
+
+    return Local(5)
+
+
+class TableGrid(CardinalGrid):
+    """A grid with a large table, which copies share, and a list of the cells visited."""
+
+    def __init__(self, size=5):
+        super().__init__(size)
+        self.table = {(x, y): [(1.0, x, y)] for x in range(20) for y in range(20)}
+        self.visited = []
+
+    def step(self, action):
+        self.visited.append(int(action))
+        return super().step(action)
+
+
 MAKERS = {
     "Freeway": (freeway, CloningProbe),
     "Freeway stacked": (lambda: FrameStackObservation(freeway(), 3), CloningProbe),
-    "CardinalGrid": (lambda: gym.make("easee/CardinalGrid-v0", size=5), CopyingProbe),
-    "CardinalGrid stacked": (lambda: FrameStackObservation(CardinalGrid(5), 3), CopyingProbe),
-    "CartPole": (lambda: gym.make("CartPole-v1"), CopyingProbe),
-    "MiniGrid": (lambda: gym.make("MiniGrid-DoorKey-6x6-v0"), CopyingProbe),
+    "CardinalGrid": (lambda: gym.make("easee/CardinalGrid-v0", size=5), SavingProbe),
+    "CardinalGrid stacked": (lambda: FrameStackObservation(CardinalGrid(5), 3), SavingProbe),
+    "CartPole": (lambda: gym.make("CartPole-v1"), SavingProbe),
+    "MiniGrid": (lambda: gym.make("MiniGrid-DoorKey-6x6-v0"), SavingProbe),
+    "Taxi": (lambda: gym.make("Taxi-v4"), SavingProbe),
+    "table": (TableGrid, SavingProbe),
+    "unpicklable": (unpicklable, CopyingProbe),
     "uncopyable": (lambda: Uncopyable(5), ReplayingProbe),
     "uncopyable, stacked": (lambda: FrameStackObservation(Uncopyable(5), 3), ReplayingProbe),
 }
-ONE_PER_METHOD = {name: MAKERS[name][0] for name in ("Freeway", "CardinalGrid", "uncopyable")}
+ONE_PER_METHOD = {
+    name: MAKERS[name][0] for name in ("Freeway", "CardinalGrid", "unpicklable", "uncopyable")
+}
 
 
 @pytest.fixture(params=MAKERS)
@@ -447,6 +480,84 @@ def test_copies_that_share_state_with_the_original_are_detected(make, pair):
     omega = easee.Equivalences(env.get_wrapper_attr("action_names"), [pair])
     result = easee.verify(env, omega, states=20)
     assert "replaying" in result.copies and result.relations[0].rate > 0.9
+
+
+# --- members that copies share -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [SavingProbe, CopyingProbe])
+def test_copies_share_large_tables_and_nothing_else(kind):
+    probe = kind(TableGrid())
+    walks = [probe.after(probe.reset(0), [0, 1])] * 2
+    one, two = (probe._restore(end, None) for end in walks)
+    assert one.table is two.table is probe.env.table
+    assert one.visited == two.visited == [0, 1]
+    assert one.visited is not two.visited and one.state is not two.state
+
+
+class ChangingTable(TableGrid):
+    """An environment that changes its table in a rare state, and changes it back at once.
+
+    Walls are in the table: a step to the right at column 9 opens a gate, one to the left shuts it.
+    """
+
+    action_names = CardinalGrid().action_names
+
+    def __init__(self, alias):
+        super().__init__(12)
+        self.row = self.table[9, 0]  # the same list as in the table
+        self.alias = alias
+
+    def reset(self, *, seed=None, options=None):
+        self.row[0] = (1.0, 9, 0)
+        return np.append(super().reset(seed=seed, options=options)[0], False), {}
+
+    def step(self, action):
+        if self.state[0] >= 9 and action < 2:
+            row = self.row if self.alias else self.table[9, 0]
+            row[0] = (2.0 - action, 9, 0)
+        result = super().step(action)
+        is_open = self.table[9, 0][0][0] == 2.0
+        return np.append(result[0], is_open), *result[1:]
+
+
+@pytest.mark.parametrize("alias", [False, True])
+def test_a_shared_member_that_changes_is_noticed_and_then_copied(alias):
+    probe = make_probe(ChangingTable(alias))
+    assert type(probe) is SavingProbe
+    with pytest.raises(MemberChanged):
+        probe.after(probe.reset(0), [0] * 12)
+    assert probe.env.get_wrapper_attr("table")[9, 0] == [(1.0, 9, 0)]  # changed back
+    whole = make_probe(ChangingTable(alias), share=False)
+    gate = whole.after(whole.reset(0), [0] * 12)
+    assert gate.observation[2] == 1 and whole.after(gate, [1, 0, 0, 2]).observation[2] == 1
+    assert whole.after(gate, [1]).observation[2] == 0
+    assert whole.after(gate, [2]).observation[2] == 1
+
+
+def test_results_are_those_of_whole_copies_where_a_shared_member_changes(monkeypatch):
+    omega = easee.Equivalences(ChangingTable.action_names, ["right left ~", "up down ~"])
+    options = dict(states=40, rollout=1000)
+    shared = easee.verify(ChangingTable(True), omega, **options)
+    found = easee.discover(ChangingTable(True), max_length=2, **options)
+    monkeypatch.setattr("easee.envs.static_members.LEAST_SIZE", 10**9)
+    alone = easee.verify(ChangingTable(True), omega, **options)
+    assert repr(shared.relations) == repr(alone.relations)
+    whole = easee.discover(ChangingTable(True), max_length=2, **options)
+    assert found.evidence == whole.evidence
+    assert found.env_steps > whole.env_steps  # those before the change was noticed count, too
+
+
+class Slow(CardinalGrid):
+    """An environment that takes long to copy."""
+
+    def __setstate__(self, state):
+        time.sleep(0.02)
+        self.__dict__.update(state)
+
+
+def test_replaying_replaces_slow_copies():
+    assert type(make_probe(Slow())) is ReplayingProbe
 
 
 # --- counters ------------------------------------------------------------------------------------

@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 
@@ -9,7 +10,11 @@ from easee import priors
 from easee.viz.construction import Step, construction
 
 matplotlib = pytest.importorskip("matplotlib")
+from matplotlib.patches import FancyArrowPatch  # noqa: E402
+
 from easee.viz import graph as draw  # noqa: E402
+from easee.viz.files import blank  # noqa: E402
+from easee.viz.layout import lattice_points, lay_out  # noqa: E402
 
 EXAMPLE = easee.Equivalences(["a1", "a2"], ["a1 a1 ~", "a2 a1 ~ a1 a2"])
 
@@ -76,6 +81,81 @@ def test_self_loops_can_be_drawn(tmp_path):
     assert loop != without
 
 
+def picture_texts(path):
+    """Return the texts of an SVG picture in which texts are not drawn as paths."""
+    return re.findall(r">([^<>\n]+)</text>", path.read_text())
+
+
+@pytest.fixture
+def texts_of(tmp_path):
+    def draw_texts(omega, depth, **options):
+        with matplotlib.rc_context({"svg.fonttype": "none"}):
+            draw.draw_graph(easee.compile(omega, depth), tmp_path / "graph.svg", **options)
+        return picture_texts(tmp_path / "graph.svg")
+
+    return draw_texts
+
+
+def test_edges_are_labelled_and_widths_and_colours_explained(texts_of):
+    omega = easee.noop("wait") | easee.Equivalences(["go", "stay"], ["stay ~ "])
+    texts = texts_of(omega, 2, pruned=True)
+    assert texts.count("go") == 3  # two edges and a node
+    assert texts.count("wait, stay") == 2  # a loop for both actions, at each inner node
+    assert any("width: flow, the share of visits" in text for text in texts)
+    assert any("colour: visits" in text for text in texts)
+    assert any("pruned" in text for text in texts)
+    assert not any("pruned" in text for text in texts_of(omega, 2))
+
+
+def test_boxes_do_not_overlap():
+    for prior, depth in (("doorkey", 2), ("cardinal-grid", 4)):
+        graph = easee.unroll(priors.get(prior), depth)
+        labels = [" ".join(graph.word(node)) or "Λ" for node in range(len(graph))]
+        layout = lay_out(graph, labels, 9)
+        low, high = layout.centres - layout.sizes / 2, layout.centres + layout.sizes / 2
+        apart = (high[:, None] < low[None]).any(axis=-1)
+        assert (apart | apart.T | np.eye(len(graph), dtype=bool)).all()
+
+
+def test_arrows_end_at_boxes():
+    """The distance from the tip of an arrow to its box is within the width of the box's frame."""
+    policy = easee.compile(priors.get("rotation-grid"), 2)
+    graph = policy.graph
+    layout = lay_out(graph, ["x"] * len(graph), 9)
+    figure = blank(*layout.extent)
+    panel = draw._panel(figure, graph, layout, 0, 0)
+    head = int(graph.successors[0, 0])
+    panel.draw_edge(0, head, "k", width=5.0)
+    figure.draw_without_rendering()
+    arrow = next(p for p in panel.axes.patches if isinstance(p, FancyArrowPatch))
+    paths = arrow._get_path_in_displaycoord()[0]  # type: ignore[attr-defined]
+    tip = max(float(path.vertices[:, 0].max()) for path in paths) / figure.dpi
+    left = layout.centres[head, 0] - layout.sizes[head, 0] / 2
+    assert -0.12 < tip - left < 0.02  # a mitred tip of a wide line goes beyond its path
+
+
+@pytest.mark.parametrize(
+    ("omega", "is_lattice"),
+    [
+        (priors.get("cardinal-grid"), True),
+        (priors.get("catcher"), True),
+        (priors.get("rotation-grid"), False),
+        (easee.Equivalences(["a", "b"]), False),
+        (easee.commute_all("a", "b", "c"), False),
+        (easee.inverse("a", "b"), False),
+    ],
+)
+def test_graphs_that_are_lattices_in_the_plane_are_drawn_as_such(omega, is_lattice):
+    graph = easee.unroll(omega, 3)
+    points = lattice_points(graph)
+    assert (points is not None) == is_lattice
+    if points is not None:
+        tails, actions = np.nonzero(graph.successors >= 0)
+        steps = points[graph.successors[tails, actions]] - points[tails]
+        for action in range(len(graph.actions)):  # each action is the same step everywhere
+            assert len(np.unique(steps[actions == action], axis=0)) == 1
+
+
 def test_graphs_with_empty_layers_can_be_drawn(tmp_path):
     policy = easee.compile(easee.power("flip", 2), 3)
     assert 0 in policy.graph.layer_sizes
@@ -101,4 +181,4 @@ def test_missing_matplotlib_error_names_the_install_command():
         "except easee.MissingExtraError as error: print(error)\n"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "pip install 'easee-rl[plot]'" in run.stdout
+    assert "pip install '.[plot]'" in run.stdout

@@ -11,9 +11,11 @@ import numpy as np
 from easee._utils.arrays import Floats
 from easee.errors import ArgumentError, ArgumentTypeError
 
+MOST_NAMES = 30  # in a list of known names
+
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return a hint with the most similar known name, or a list of all of them.
+    """Return a hint with the most similar known name, or a list of them.
 
     >>> nearest("lfet", ["left", "right"])
     "did you mean 'left'?"
@@ -22,7 +24,11 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """
     names = list(known)
     close = difflib.get_close_matches(name, names, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"expected one of: {', '.join(names)}"
+    if close:
+        return f"did you mean {close[0]!r}?"
+    shown = names if len(names) <= MOST_NAMES else names[: MOST_NAMES // 2]
+    more = f" and {len(names) - len(shown)} more" if len(shown) < len(names) else ""
+    return f"expected one of: {', '.join(shown)}{more}"
 
 
 def checked_count(value: Any, name: str, least: int = 1) -> int:

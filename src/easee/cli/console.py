@@ -14,17 +14,18 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from easee._utils.timing import Stopwatch
+from easee._utils.timing import Stopwatch, listening
 from easee.envs.action_names import logger
 from easee.errors import EaseeError
 
-out = Console()
-err = Console(stderr=True)
+# Without emoji: users' texts may contain :x: and the like.
+out = Console(emoji=False)
+err = Console(stderr=True, emoji=False)
 
 
 def print_line(text: str, console: Console = out) -> None:
     """Print text verbatim, without markup, highlighting or wrapping."""
-    console.print(text, highlight=False, markup=False, soft_wrap=True)
+    console.print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def print_text(text: str) -> None:
@@ -67,13 +68,16 @@ def make_table(
 
 @contextmanager
 def report_errors() -> Iterator[None]:
-    """Print the library's errors on one line and exit with status 1."""
+    """Print the library's errors on one line and exit with status 1, or 130 after Ctrl-C."""
     try:
         yield
     except EaseeError as error:
         err.print("error:", style="bold red", end=" ")
         print_line(str(error), err)
         raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        print_line("interrupted", err)
+        raise typer.Exit(130) from None
 
 
 @contextmanager
@@ -111,16 +115,47 @@ def spinner(watch: Stopwatch) -> Iterator[None]:
 
 
 @contextmanager
-def progress_bar(description: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar; yield a function that takes the completed and the total number."""
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed}/{task.total}"),
+def progress_bar(unit: str) -> Iterator[Callable[[int, int], None]]:
+    """Show progress with a forecast; yield a function that takes the done and expected units.
+
+    The current part of the work, as in `easee._utils.timing`, is its description.
+    """
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[counts]}"))
+    with listening() as watch, Progress(
+        *columns,
         TimeElapsedColumn(),
+        TextColumn("{task.fields[forecast]}"),
         console=err,
         transient=True,
         disable=not err.is_terminal,  # it would leave an empty line in a file
-    ) as bar:
-        task = bar.add_task(description, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=max(done, total))
+    ) as bar:  # fmt: skip
+        start = shown = time.monotonic()
+        task = bar.add_task("starting", total=None, counts="", forecast="")
+
+        def update(done: int, expected: int) -> None:
+            nonlocal shown
+            now = time.monotonic()
+            if now - shown < 0.1:
+                return
+            shown = now
+            bar.update(
+                task,
+                description=watch.current or "starting",
+                completed=done,
+                total=max(done, expected),
+                counts=f"{done:,} of about {expected:,} {unit}",
+                forecast=_forecast((now - start) * (expected - done) / max(done, 1)),
+            )
+
+        yield update
+
+
+def _forecast(seconds: float) -> str:
+    """Return a rough time in words.
+
+    >>> _forecast(42.3), _forecast(330)
+    ('about 42 s left', 'about 6 min left')
+    """
+    if seconds < 100:
+        return f"about {seconds:.0f} s left"
+    return f"about {seconds / 60:.0f} min left"

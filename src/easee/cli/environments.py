@@ -8,10 +8,10 @@ from typing import Any
 
 import gymnasium as gym
 
-from easee._utils.checks import nearest
-from easee.envs.atari import PLAYER, STICKY_OPTION, ram_state
-from easee.envs.minigrid import is_minigrid, minigrid_state
+from easee.envs.atari import PLAYER, STICKY_OPTION
+from easee.envs.minigrid import is_minigrid
 from easee.errors import ArgumentError, EaseeError, MissingExtraError
+from easee.probing.state_functions import resolve_state
 from easee.probing.state_keys import AnyState
 
 # Prefix of environment ids: the package that registers them and the extra that installs it.
@@ -45,7 +45,11 @@ def make_env(name: str, options: Iterable[str] = (), *, render: bool = False) ->
     if render:
         arguments.setdefault("render_mode", "rgb_array")
     try:
-        return gym.make(name, **arguments)
+        env = gym.make(name, **arguments)
+        if render:  # fail before the work, not after it
+            env.reset(seed=0)
+            env.render()
+        return env
     except EaseeError:
         raise
     except Exception as error:  # the environment's own code may raise anything
@@ -102,30 +106,10 @@ def _parse_literal(text: str) -> Any:
         return text
 
 
-def state_reader(name: str, env: gym.Env[Any, Any]) -> AnyState:
+def state_reader(text: str, env: gym.Env[Any, Any]) -> AnyState:
     """Return the `state` argument of `verify` and `discover` for a value of `--state`."""
-    base: Any = env.unwrapped
-    kind, _, addresses = name.partition(":")
-    if kind == "auto":
-        player = PLAYER.get(str(getattr(base, "_game", "")))
-        kind = "minigrid" if is_minigrid(env) else "ram" if player else "observation"
+    if text == "auto":
+        player = PLAYER.get(str(getattr(env.unwrapped, "_game", "")))
         addresses = ",".join(map(str, player or ()))
-    if kind == "observation":
-        return "observation"
-    if kind == "minigrid":
-        if not is_minigrid(env):
-            raise ArgumentError("--state minigrid requires a MiniGrid environment")
-        return minigrid_state
-    if kind == "ram":
-        if not hasattr(base, "ale"):
-            raise ArgumentError("--state ram requires an Atari game")
-        return ram_state(*_parse_addresses(addresses))
-    hint = nearest(kind, ("auto", "observation", "minigrid", "ram"))
-    raise ArgumentError(f"unknown --state {name!r}: {hint}")
-
-
-def _parse_addresses(text: str) -> list[int]:
-    addresses = [address for address in text.split(",") if address]
-    if not all(address.isdecimal() and int(address) < 128 for address in addresses):
-        raise ArgumentError(f"expected bytes from 0 to 127 as ram:14,16, found {text!r}")
-    return [int(address) for address in addresses]
+        text = "minigrid" if is_minigrid(env) else f"ram:{addresses}" if player else "observation"
+    return resolve_state(env, text) or "observation"

@@ -12,6 +12,7 @@ import typer
 
 from easee.cli.console import err, make_table, out, print_line
 from easee.errors import ArgumentError
+from easee.viz.files import require_matplotlib
 
 if TYPE_CHECKING:
     from easee.experiments.harness.figure import Figure, Row
@@ -35,6 +36,7 @@ Backend = Annotated[
 
 def list_command() -> None:
     """List the figures that can be run."""
+    from easee.experiments.harness.rows import seeds_text
     from easee.experiments.registry import FIGURES
 
     rows = []
@@ -42,7 +44,8 @@ def list_command() -> None:
         title, other = figure.title, figure.population
         if other is not None and other.steps != figure.steps:
             title += f" ({other.seeds} seeds of {other.steps:,} steps with --backend population)"
-        rows.append((name, f"{len(figure.runs(figure.seeds)):,} ({figure.seeds} seeds)", title))
+        runs = f"{len(figure.runs(figure.seeds)):,} ({seeds_text(figure.seeds)})"
+        rows.append((name, runs, title))
     out.print(make_table(("figure", "runs", "description"), rows, right=("runs",)))
 
 
@@ -82,18 +85,29 @@ def run_command(
         print_line(figure.reduced)
     seeds = figure.seeds if seeds is None else seeds
     runs = chosen_runs(figure, seeds, arm)
-    rows = run_missing(
-        figure,
-        results,
-        seeds=seeds,
-        arms=arm,
-        jobs=jobs,
-        backend=backend,
-        address=address,
-        minutes=minutes,
-        force=force,
-        console=err,
-    )
+    require_matplotlib()  # fail before the runs, not after them
+    try:
+        rows = run_missing(
+            figure,
+            results,
+            seeds=seeds,
+            arms=arm,
+            jobs=jobs,
+            backend=backend,
+            address=address,
+            minutes=minutes,
+            force=force,
+            console=err,
+        )
+    except KeyboardInterrupt:
+        done = len(runs) - len(Store(figure, results).missing(runs))
+        again = "the same command without --force" if force else "the same command"
+        print_line(
+            f"interrupted: {done} of {len(runs)} runs are finished and kept in {results}; {again} "
+            "does the others",
+            err,
+        )
+        raise typer.Exit(130) from None
     if minutes is not None and (left := len(Store(figure, results).missing(runs))):
         print_line(f"{left} runs are not finished: give the same command again to go on", err)
         return
@@ -117,11 +131,25 @@ def plot_command(
     unfinished = store.shown()
     rows = finished.rows + unfinished
     if not rows:
-        raise ArgumentError(f"no runs of {name} in {results}: create them with 'easee run {name}'")
+        raise ArgumentError(f"no runs of {name} in {results}: {_way_to_rows(name, backend)}")
     if unfinished:
         count, last = len({row[1:3] for row in unfinished}), max(row.step for row in unfinished)
         print_line(f"{count} runs are not finished: they are shown up to step {last:,}")
     _show_figure(figure, rows, results)
+
+
+def _way_to_rows(name: str, backend: str) -> str:
+    """Return how to get rows to draw: from another folder, if it has some, or by running."""
+    from easee.experiments.harness.store import Store
+    from easee.experiments.registry import get_figure
+
+    known = get_figure(name)
+    others = ["local", "population"] if known.population is not None else ["local"]
+    for other in others:
+        figure, results = _figure_and_folder(name, None, other, None)
+        if other != backend and results.is_dir() and Store(figure, results).read().rows:
+            return f"{results} has some, draw them with 'easee plot {name} --backend {other}'"
+    return f"create them with 'easee run {name}'"
 
 
 def _figure_and_folder(

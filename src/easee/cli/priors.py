@@ -27,6 +27,7 @@ def priors_command(
     ]
     columns = ("prior", "actions", "relations", "description")
     table = make_table(columns, rows, right=("actions", "relations"))
-    table.columns[0].no_wrap = True
+    table.columns[0].no_wrap = out.width >= 80
+    table.columns[0].overflow = "fold"  # never cut off, in a narrow terminal either
     table.columns[-1].min_width = 20
     out.print(table)

@@ -22,6 +22,7 @@ from easee.cli.console import (
 )
 from easee.cli.environments import make_env, parse_names, parse_pairs, state_reader, sticky_note
 from easee.cli.priors import Prior
+from easee.cli.search_files import default_output, keep_record, load_record
 from easee.errors import ArgumentError
 from easee.graph import deepest_that_fits
 from easee.policy import ExplorationPolicy
@@ -43,9 +44,13 @@ StateName = Annotated[
     str,
     typer.Option(
         "--state",
-        help="State to compare: observation; minigrid, the full MiniGrid state; ram or ram:14,16, "
-        "all or some bytes of an Atari game's memory; auto, which is minigrid for MiniGrid, the "
-        "player's position for Freeway, Boxing and Carnival, and observation otherwise.",
+        help="State to compare: observation, or some of its numbers, observation:0,2; round:2, "
+        "rounded to 2 decimal places; cells:0.5, in cells of width 0.5 (also round:2:0,3 and "
+        "cells:0.5:0,3); attribute:s, an attribute of the environment; minigrid, the full MiniGrid "
+        "state; ram or ram:14,16, all or some bytes of an Atari game's memory; "
+        "function:MODULE.NAME, your own function of the environment; auto, which is minigrid for "
+        "MiniGrid, the player's position for Freeway, Boxing and Carnival, and observation "
+        "otherwise.",
     ),
 ]
 Names = Annotated[
@@ -96,7 +101,7 @@ def verify_command(
     environment = make_env(env, option or [], render=pictures is not None)
     renames = parse_pairs(rename or [], "--rename")
     reader = state_reader(state, environment)
-    with progress_bar("relations") as progress, unlogged_names():
+    with progress_bar("steps") as progress, unlogged_names():
         verification = verify(
             environment,
             omega,
@@ -150,12 +155,20 @@ def discover_command(
         ),
     ] = 0.0,
     budget: Annotated[int, typer.Option(help="Maximum number of environment steps.")] = 1_000_000,
+    minutes: Annotated[
+        float | None,
+        typer.Option(help="Stop after this time; the same command goes on from there."),
+    ] = None,
     state: StateName = "auto",
     names: Names = None,
     seed: Seed = 0,
     option: EnvOptions = None,
 ) -> None:
-    """Find the equivalences of an environment, and compile them if there is a depth."""
+    """Find the equivalences of an environment, and compile them if there is a depth.
+
+    Ctrl-C, or the end of the budget, prints and keeps what was found so far. The same command goes
+    on from there.
+    """
     saves_policy = output is not None and output.suffix == ".npz"
     if depth is not None:
         checked_count(depth, "depth")
@@ -168,7 +181,7 @@ def discover_command(
         check_writable(output)  # fail before the work, not after it
     environment = make_env(env, option or [])
     reader = state_reader(state, environment)
-    with progress_bar("words") as progress:
+    with progress_bar("steps") as progress:
         discovery = discover(
             environment,
             max_length=max_length,
@@ -176,11 +189,17 @@ def discover_command(
             tolerance=tolerance,
             usually=usually,
             budget=budget,
+            minutes=minutes,
             state=reader,
             names=parse_names(names),
             seed=seed,
+            resume=load_record(output),
             progress=progress,
         )
+    more = ""
+    if output is None and not discovery.finished:
+        output = default_output(env)
+        more = f" with -o {output}"
     rows = map(_row, discovery.evidence)
     out.print(make_table(COLUMNS, rows, title=f"discovered in {env}", right=COLUMNS[1:4]))
     _print_notes(discovery, sticky_note(env, option or []))
@@ -190,6 +209,7 @@ def discover_command(
         result = policy if saves_policy else result
     if output is not None:
         _save(result, output)
+    keep_record(discovery, output, more)
 
 
 def _compile_deepest(omega: Equivalences, depth: int) -> ExplorationPolicy:

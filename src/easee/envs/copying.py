@@ -2,7 +2,7 @@
 
 import copy
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -15,14 +15,19 @@ MAX_NESTING = 5  # levels inside an environment that are searched for generators
 CHECKING_WRAPPERS = (gym.wrappers.OrderEnforcing, gym.wrappers.PassiveEnvChecker)
 
 
-def copied(env: Env) -> Env:
-    """Return a deep copy that shares the spaces, metadata and specifications."""
-    shared: dict[int, Any] = {}
+def copied(env: Env, static: Sequence[Any] = ()) -> Env:
+    """Return a deep copy that shares the spaces, metadata, specifications and `static` members."""
+    shared = {id(member): member for member in (*shared_members(env), *static)}
+    return copy.deepcopy(env, shared)
+
+
+def shared_members(env: Env) -> list[Any]:
+    """Return the spaces, metadata and specifications of an environment and its wrappers."""
+    members = []
     for layer in [*wrappers(env), env.unwrapped]:
         for name in ("action_space", "observation_space", "metadata", "spec", "cached_spec"):
-            for value in (layer.__dict__.get(name), layer.__dict__.get(f"_{name}")):
-                shared[id(value)] = value
-    return copy.deepcopy(env, shared)
+            members += [layer.__dict__.get(name), layer.__dict__.get(f"_{name}")]
+    return [member for member in members if member is not None]
 
 
 def without_checks(env: Env) -> Env:

@@ -16,7 +16,8 @@ from easee.envs.copying import Env, without_checks
 from easee.errors import ArgumentTypeError, EaseeError, ProbeError
 from easee.explorers.base import BaseExplorer
 from easee.explorers.sampling import Mask
-from easee.probing.state_keys import AnyState, state_function, state_key
+from easee.probing.state_functions import resolve_state, state_function
+from easee.probing.state_keys import AnyState, ObservationFunction, state_key
 
 
 @dataclass
@@ -60,7 +61,7 @@ class World:
         self.n_actions = int(env.action_space.n)  # type: ignore[attr-defined]
         self.names = action_names(env, names)
         self.env = without_checks(env)
-        self.state = _checked_state(state_function(env, state))
+        self.state = _checked_state(resolve_state(env, state))
 
     def cover(self, explorer: BaseExplorer, steps: int, seed: int) -> Coverage:
         """Let an explorer act for a number of steps, from a new episode on."""
@@ -95,8 +96,8 @@ class World:
 class VectorWorld:
     """Vector environments, of every autoreset mode, in which an explorer's states are counted.
 
-    Arguments and methods are those of `World`. A state function reads the environments themselves,
-    which needs those of `gymnasium.vector.SyncVectorEnv`.
+    Arguments and methods are those of `World`. A state function that is not one of the observation
+    reads the environments themselves, which needs those of `gymnasium.vector.SyncVectorEnv`.
     """
 
     def __init__(
@@ -108,10 +109,13 @@ class VectorWorld:
         self.names = vector_action_names(envs, names)
         self.envs = envs
         self.single: list[Env] = list(getattr(envs.unwrapped, "envs", ()))
-        self.state = _checked_state(state_function(self.single[0], state) if self.single else state)
-        if self.state == "observation":
-            self.state = None
-        if self.state is not None and not self.single:
+        if self.single:
+            state = resolve_state(self.single[0], state)
+        elif isinstance(state, str):
+            state = None if state == "observation" else state_function(state)
+        self.state = _checked_state(state)
+        self.of_observation = state is None or isinstance(state, ObservationFunction)
+        if not self.of_observation and not self.single:
             raise ArgumentTypeError(
                 "expected environments in this process for a state function, found "
                 f"{type(envs.unwrapped).__name__}: pass one environment, or a SyncVectorEnv, or "
@@ -137,9 +141,9 @@ class VectorWorld:
             moved = ~resetting
             if self.mode == AutoresetMode.SAME_STEP:
                 moved &= ~dones  # the observations are those of the next episodes
-                if self.state is None:
+                if self.of_observation:
                     for env in np.flatnonzero(dones).tolist():
-                        coverage.add(observation_key(info["final_obs"][env]))
+                        coverage.add(self._key(info["final_obs"][env]))
             before, keys = keys, list(self._keys(observations))
             for env, key in enumerate(keys):
                 coverage.steps += not resetting[env]
@@ -157,10 +161,13 @@ class VectorWorld:
         return coverage
 
     def _keys(self, observations: Any) -> Iterator[Hashable]:
-        if self.state is not None:
-            yield from (state_key(env, None, self.state) for env in self.single)
+        if self.of_observation:
+            yield from map(self._key, iterate(self.envs.observation_space, observations))
         else:
-            yield from map(observation_key, iterate(self.envs.observation_space, observations))
+            yield from (state_key(env, None, self.state) for env in self.single)
+
+    def _key(self, observation: Any) -> Hashable:
+        return observation_key(observation) if self.state is None else self.state(observation)
 
 
 def make_world(env: Any, state: AnyState, names: Sequence[str] | None) -> World | VectorWorld:
@@ -175,10 +182,10 @@ def make_world(env: Any, state: AnyState, names: Sequence[str] | None) -> World 
 
 
 def _checked_state(state: Any) -> Any:
-    if state is not None and state != "observation" and not callable(state):
+    if state is not None and not callable(state):
         raise ArgumentTypeError(
-            "expected state as a function from the environment to something hashable or as "
-            f"'observation', found {state!r}"
+            "expected state as a text such as 'observation' or 'round:2', or as a function from "
+            f"the environment to something hashable, found {state!r}"
         )
     return state
 

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from easee._utils.checks import checked_count, checked_share
+from easee._utils.timing import timed
 from easee.envs.copying import Env
 from easee.errors import ArgumentError
-from easee.probing.probe import Probe, make_probe
+from easee.probing.probe import NO_LIMITS, Limits, Probe, Progress, make_probe
 from easee.probing.significance import is_random
-from easee.probing.state_keys import AnyState, state_function
+from easee.probing.state_functions import resolve_state
+from easee.probing.state_keys import AnyState
 from easee.probing.state_sampling import StateSample, sample_states
 from easee.probing.step_counters import check_counters
 
@@ -56,32 +58,46 @@ def set_up(
     state: AnyState,
     seed: int,
     eventful: float,
-    rollout: int | None,
+    rollout: int,
     *,
     stream: int = 1,
-    min_rollout: int = 10_000,
-    budget: float = math.inf,
+    limits: Limits = NO_LIMITS,
     compares_lengths: bool = True,
+    progress: Progress | None = None,
+    share: bool = True,
+    steps: int = 0,
 ) -> Setup:
     """Make a probe, sample states and test whether the environment is random.
 
     Most arguments are those of `verify` and `discover`. `stream` distinguishes the generators of
-    the two, `min_rollout` is the least default of `rollout`, and `compares_lengths` is whether
-    words of different lengths are compared, so that observations must not count steps.
+    the two, and `compares_lengths` is whether words of different lengths are compared, so that
+    observations must not count steps. `share` and `steps` are those of `make_probe`.
     """
-    seed = checked_count(seed, "seed", least=0)
-    states = checked_count(states, "states")
-    checked_share(eventful, "eventful")
-    if rollout is None:
-        rollout = max(int(min(budget / 2, max(100 * states, min_rollout))), 1)
-    rollout = checked_count(rollout, "rollout")
-    probe = make_probe(env, state_function(env, state), seed=seed, budget=budget)
+    function = resolve_state(env, state)
+    probe = make_probe(env, function, seed=seed, limits=limits, share=share, steps=steps)
+    probe.progress, probe.expected = progress, probe.steps + 2 * rollout
     _check_episodes(probe)
     rng = np.random.default_rng([seed, stream])
     if compares_lengths:
         check_counters(probe, rng)
-    sample = sample_states(probe, states, seed=seed, rollout=rollout, eventful=eventful)
+    with timed("sampling states"):
+        sample = sample_states(probe, states, seed=seed, rollout=rollout, eventful=eventful)
     return Setup(probe, sample, rng, is_random(probe, sample.states, rng))
+
+
+def checked_rollout(
+    states: int, eventful: float, seed: int, rollout: int | None, least: int, most: float = math.inf
+) -> int:
+    """Check the arguments of the sample; return the number of random steps or its default.
+
+    That is 100 per state, but at least `least` and at most `most`.
+    """
+    checked_count(seed, "seed", least=0)
+    checked_count(states, "states")
+    checked_share(eventful, "eventful")
+    if rollout is None:
+        rollout = max(int(min(most, max(100 * states, least))), 1)
+    return checked_count(rollout, "rollout")
 
 
 def _check_episodes(probe: Probe) -> None:

@@ -4,36 +4,48 @@
 """
 
 from collections.abc import Callable, Hashable
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
 import gymnasium as gym
 
 from easee._utils.digests import digest
-from easee.envs.minigrid import is_minigrid, minigrid_state
 from easee.errors import ArgumentTypeError
 
 StateOf = Callable[[gym.Env[Any, Any]], Hashable]
-AnyState = StateOf | Literal["observation"] | None
 
 
-def state_function(env: gym.Env[Any, Any], state: AnyState) -> StateOf | None:
-    """Return the state function of an environment, or None to compare observations."""
-    if state is None and is_minigrid(env):
-        return minigrid_state
-    return None if state == "observation" else state
+@dataclass(frozen=True)
+class ObservationFunction:
+    """A function of the observation; equal results of `transform` are equal states."""
+
+    transform: Callable[[Any], Any]
+    label: str
+
+    def __call__(self, observation: Any) -> Hashable:
+        """Return the key of an observation."""
+        return digest(self.transform(observation))
 
 
-def label_of(state: StateOf | None) -> str:
+# What users may pass: a function, a text (see `easee.probing.state_functions`) or None.
+AnyState = StateOf | ObservationFunction | str | None
+
+
+def label_of(state: StateOf | ObservationFunction | None) -> str:
     """Return a description of what is compared."""
     if state is None:
         return "observations"
     return getattr(state, "label", "states returned by the given function")
 
 
-def state_key(env: gym.Env[Any, Any], observation: Any, state: StateOf | None) -> Hashable:
+def state_key(
+    env: gym.Env[Any, Any], observation: Any, state: StateOf | ObservationFunction | None
+) -> Hashable:
     """Return the result of the state function, or the observation's digest if there is none."""
     if state is None:
         return digest(observation)
+    if isinstance(state, ObservationFunction):
+        return state(observation)
     key = state(env)
     try:
         hash(key)
@@ -45,13 +57,12 @@ def state_key(env: gym.Env[Any, Any], observation: Any, state: StateOf | None) -
     return key
 
 
-def check_state(env: gym.Env[Any, Any], state: StateOf, seed: int) -> None:
+def check_state(env: gym.Env[Any, Any], state: StateOf | ObservationFunction, seed: int) -> None:
     """Call a state function once, so that its errors are raised before anything else is tried."""
     if not callable(state):
         raise ArgumentTypeError(
-            "expected state as a function from the environment to something hashable or as "
-            f"'observation', found {state!r}: use easee.envs.minigrid.minigrid_state or "
-            "easee.envs.atari.ram_state"
+            "expected state as a text such as 'observation' or 'round:2', or as a function from "
+            f"the environment to something hashable, found {state!r}"
         )
     observation, _ = env.reset(seed=seed)
     state_key(env, observation, state)

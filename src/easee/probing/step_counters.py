@@ -8,6 +8,7 @@ import numpy as np
 from easee._utils.digests import leaves
 from easee.errors import ArgumentError
 from easee.probing.probe import Probe
+from easee.probing.state_keys import ObservationFunction
 
 SHORT_WALK = 8
 LONG_WALK = 500  # steps, enough for a periodic field to repeat
@@ -48,10 +49,11 @@ def counters(walks: Sequence[Sequence[Any]]) -> list[str]:
 def find_counters(probe: Probe, rng: np.random.Generator) -> list[str]:
     """Return the fields of an environment's observations that count steps."""
     fields: list[str] = []
+    shown = probe.state.transform if isinstance(probe.state, ObservationFunction) else _itself
     for steps in (SHORT_WALK, LONG_WALK) if probe.n_actions > 1 else ():
         start = probe.reset(0)
         words = [rng.integers(probe.n_actions, size=steps).tolist() for _ in range(4)]
-        walks = [[snapshot.observation for snapshot in probe.walk(start, word)] for word in words]
+        walks = [[shown(s.observation) for s in probe.walk(start, word)] for word in words]
         shortest = min(map(len, walks))
         fields = counters([walk[:shortest] for walk in walks]) if shortest > 2 else []
         if not fields:
@@ -59,13 +61,18 @@ def find_counters(probe: Probe, rng: np.random.Generator) -> list[str]:
     return fields
 
 
+def _itself(observation: Any) -> Any:
+    return observation
+
+
 def check_counters(probe: Probe, rng: np.random.Generator) -> None:
     """Raise an ArgumentError if observations are compared and some of their fields count steps."""
-    fields = find_counters(probe, rng) if probe.state is None else []
+    observed = probe.state is None or isinstance(probe.state, ObservationFunction)
+    fields = find_counters(probe, rng) if observed else []
     if fields:
         raise ArgumentError(
             f"the observations count steps: {', '.join(f or 'the number itself' for f in fields)} "
             "changes at every step, whatever the actions, so words of different lengths are never "
-            "equivalent. Remove it with a wrapper, or pass state=, a function that returns only "
-            "what matters"
+            "equivalent. Remove it with a wrapper, or compare only what matters, as with "
+            'state="observation:0,1" (--state observation:0,1 on the command line)'
         )

@@ -23,8 +23,12 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from easee.probing.probe import BudgetSpent, Probe, Progress, Snapshot, Word
+from easee._utils.timing import timed
+from easee.probing.forecast import Forecast
+from easee.probing.probe import BudgetSpent, Probe, Snapshot, Word
+from easee.probing.search_record import Decision
 from easee.probing.state_sampling import StateSample
+from easee.probing.word_search import orders_for
 from easee.words.closure import close
 from easee.words.presentation import Presentation, equivalent, rules_of
 
@@ -68,13 +72,16 @@ class UsualSearch:
     sample: StateSample
     exact: tuple[Pair, ...]
     usually: float
+    # Decisions about words: those of an interrupted search, and then all that were made.
+    decisions: dict[Word, Decision] = field(default_factory=dict)
     relations: list[UsualRelation] = field(default_factory=list)
     vacuous: list[Pair] = field(default_factory=list)
     words: dict[Word, _Outcomes] = field(default_factory=dict)
     numbers: dict[Hashable, int] = field(default_factory=dict)  # of the keys
     working: frozenset[int] = frozenset()  # actions that have an effect in more states than that
+    stopped: str = ""  # why the search ended early
 
-    def run(self, max_length: int, progress: Progress | None) -> None:
+    def run(self, max_length: int) -> None:
         """Try all words up to a length, then look for actions that undo others."""
         states = self.sample.states[self.sample.eventful :]
         self.words[()] = _Outcomes(states, self._keys(states), np.zeros(len(states), bool))
@@ -82,14 +89,24 @@ class UsualSearch:
         try:
             self._find_working_actions()
             self._set_vacuous_relations_aside()
-            for _ in range(max_length):
-                extended = [(*word, a) for word in layer for a in range(self.probe.n_actions)]
-                layer = [word for word in extended if self._is_new(word)]
-                if progress is not None:
-                    progress(len(self.words), len(self.words))
+            forecast = Forecast(self.probe, max_length)
+            for length in range(1, max_length + 1):
+                with timed(f"usual relations, length {length}"):
+                    layer = self._new_words(layer, forecast)
             self._find_undoing_actions()
         except BudgetSpent:
-            pass
+            self.stopped = "budget"
+        except KeyboardInterrupt:
+            self.stopped = "interrupted"
+
+    def _new_words(self, layer: list[Word], forecast: Forecast) -> list[Word]:
+        words = [(*word, a) for word in layer for a in range(self.probe.n_actions)]
+        new: list[Word] = []
+        for i, word in enumerate(words):
+            forecast.update(len(words) - i, len(new), i)
+            if self._is_new(word):
+                new.append(word)
+        return new
 
     def _find_working_actions(self) -> None:
         start = self.words[()].keys
@@ -118,16 +135,32 @@ class UsualSearch:
 
     def _is_new(self, word: Word) -> bool:
         """Try a word; return whether it is related to no earlier one."""
-        if rules_of(self._presentation()).reduce(word) != word:
+        presentation = self._presentation()
+        if rules_of(presentation, orders_for(presentation)).reduce(word) != word:
             return False
-        outcomes = self._extend(word[:-1], word[-1])
+        known = self.decisions.get(word)
+        if known is None or known.earlier is None:
+            outcomes = self._extend(word[:-1], word[-1])
+            known = known or self._decide(word, outcomes)
+            self.decisions[word] = known
+        if known.earlier is None:
+            self.words[word] = outcomes
+        elif known.counts:
+            trials, violations, near_trials, near_violations = known.counts
+            counts = (trials, violations), (near_trials, near_violations)
+            self.relations.append(UsualRelation((word, known.earlier), *counts))
+        return known.earlier is None
+
+    def _decide(self, word: Word, outcomes: _Outcomes) -> Decision:
+        """Relate a word to an earlier word with similar outcomes, if there is one."""
+        known = self._presentation()
         for earlier in self._candidates(outcomes):
-            if equivalent(self._presentation(), word, earlier) is True:
-                return False
-            if self._accept(word, earlier):
-                return False
-        self.words[word] = outcomes
-        return True
+            if equivalent(known, word, earlier, orders_for(known)) is True:
+                return Decision(earlier)
+            met = _differences(outcomes.keys, self.words[earlier].keys)
+            if relation := self._accepted(word, earlier, met):
+                return Decision(earlier, (*relation.met, *relation.near))
+        return Decision(None)
 
     def _extend(self, word: Word, action: int) -> _Outcomes:
         before = self.words[word]
@@ -152,26 +185,26 @@ class UsualSearch:
         order = np.argsort(violations, kind="stable")
         return [words[i] for i in order if trials[i] >= FEWEST_TRIALS and (usual | blocked)[i]]
 
-    def _accept(self, one: Word, two: Word) -> bool:
-        """Count the violations of a relation, and keep it if there are some.
+    def _accepted(self, one: Word, two: Word, met: tuple[int, int]) -> UsualRelation | None:
+        """Return a relation with its counts in both samples, or None if it is not accepted.
 
-        Without any, it was rejected as an exact relation for another reason.
+        Without any violation, it was rejected as an exact relation for another reason.
         """
-        met = self._count(one, two, self.words[()].ends)
+        if not self._is_consistent((one, two)):
+            return None
         near = self._count(one, two, self.sample.near[: len(self.words[()].ends)])
         if len(one) == 1 and not two:  # every use of the action in a rollout is a trial
             met = self.sample.uses[one[0]]
-        if met[1] + near[1] and self._is_consistent((one, two)):
-            self.relations.append(UsualRelation((one, two), met, near))
-            return True
-        return False
+        return UsualRelation((one, two), met, near) if met[1] + near[1] else None
 
     def _is_consistent(self, pair: Pair) -> bool:
         """Return whether a relation of long words keeps all short words apart that differ."""
         if len(pair[0]) <= SHORT:
             return True
-        letters, known = self._presentation()
-        successors = close(letters, (*known, pair), SHORT, max_nodes=MAX_NODES).successors
+        known = self._presentation()
+        successors = close(
+            known.letters, (*known.pairs, pair), SHORT, max_nodes=MAX_NODES
+        ).successors
         short = [word for word in self.words if len(word) <= SHORT]
         return len({_trace(successors, word) for word in short}) == len(short)
 
@@ -202,7 +235,9 @@ class UsualSearch:
                 effects = [(state, end) for state, end in ends if end.key != state.key]
                 undone = sum(self.probe.after(end, (b,)).key == s.key for s, end in effects)
                 if len(effects) >= FEWEST_EFFECTS and undone >= (1 - self.usually) * len(effects):
-                    self._accept((a, b), ())
+                    met = self._count((a, b), (), self.words[()].ends)
+                    if relation := self._accepted((a, b), (), met):
+                        self.relations.append(relation)
 
     def _keys(self, ends: list[Snapshot]) -> Row:
         return np.array(
@@ -212,6 +247,12 @@ class UsualSearch:
     def _presentation(self) -> Presentation:
         found = tuple(relation.pair for relation in self.relations)
         return Presentation(self.probe.n_actions, (*self.exact, *found))
+
+
+def _differences(one: Row, two: Row) -> tuple[int, int]:
+    """Return in how many states both words could be executed, and in how many they differ."""
+    valid = (one >= 0) & (two >= 0)
+    return int(valid.sum()), int((valid & (one != two)).sum())
 
 
 def _trace(successors: NDArray[np.int32], word: Word) -> int:

@@ -1,7 +1,7 @@
 """Verification of a prior: compare both sides of each relation in many states."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -14,8 +14,8 @@ from easee.envs.copying import Env
 from easee.errors import ArgumentError, ArgumentTypeError
 from easee.priors.equivalences import Equivalences
 from easee.probing.evidence import Counterexample, Evidence, RelationCheck
-from easee.probing.probe import Probe, Progress, Snapshot, Word, check_env
-from easee.probing.setup import SEARCH_ROLLOUT, Setup, set_up
+from easee.probing.probe import MemberChanged, Probe, Progress, Snapshot, Word, check_env
+from easee.probing.setup import SEARCH_ROLLOUT, Setup, checked_rollout, set_up
 from easee.probing.significance import holm, min_repeats, outcomes, permutation_test
 from easee.probing.state_keys import AnyState
 
@@ -95,7 +95,7 @@ def verify(
             10,000, or 100,000 if the prior says that an action does nothing.
         rename: the environment's names of the prior's actions, where they differ.
         names: names of the environment's actions, instead of its own.
-        progress: function called with the number of relations checked and their total number.
+        progress: function called with the number of steps taken and a forecast of their total.
 
     >>> from easee.envs import RotationGrid
     >>> from easee.priors import rotation_grid
@@ -113,11 +113,39 @@ def verify(
     unequal = any(len(u) != len(v) for u, v in words)
     idle = any(sorted((len(u), len(v))) == [0, 1] for u, v in words)
     least = SEARCH_ROLLOUT if idle else 10_000
-    setup = set_up(
-        env, states, state, seed, eventful, rollout, min_rollout=least, compares_lengths=unequal
+    rollout = checked_rollout(states, eventful, seed, rollout, least)
+    set_up_with = partial(
+        set_up,
+        env,
+        states,
+        state,
+        seed,
+        eventful,
+        rollout,
+        compares_lengths=unequal,
+        progress=progress,
     )
-    notes = setup.notes(env_names or names_or_numbers(env))
-    notes[:0] = order
+    shown = env_names or names_or_numbers(env)
+    check_all = partial(_check_relations, omega=omega, words=words, repeats=repeats, names=shown)
+    try:
+        found = check_all(set_up_with())
+    except MemberChanged as error:
+        found = check_all(set_up_with(share=False, steps=error.steps))
+    return replace(found, notes=(*order, *found.notes))
+
+
+def _check_relations(
+    setup: Setup,
+    omega: Equivalences,
+    words: list[tuple[Word, Word]],
+    repeats: int,
+    names: Sequence[str],
+) -> Verification:
+    states, probe = len(setup.sample.states), setup.probe
+    executions = repeats if setup.random else 1
+    letters = sum(len(u) + len(v) for u, v in words)
+    probe.expected = probe.steps + letters * states * executions
+    notes = setup.notes(names)
     if setup.random:
         name = f"repeats in {states} states of a random environment"
         checked_count(repeats, name, least=min_repeats(states))
@@ -135,9 +163,6 @@ def verify(
                 "truncated before the end of a word. Give the environment a longer time limit"
             )
         checks.append(check)
-        if progress is not None:
-            progress(len(checks), len(words))
-    probe = setup.probe
     how = probe.steps, probe.compares, probe.method, setup.random, tuple(notes)
     return Verification(omega, tuple(checks), *how)
 
@@ -167,7 +192,8 @@ def _action_numbers(
             raise ArgumentError(
                 f"the prior's action {action!r} is not one of the environment's: the prior has "
                 f"{', '.join(omega.actions)}, the environment {', '.join(names)}. Pass its name in "
-                f"the environment as rename={{{action!r}: ...}}; {nearest(name, numbers)}"
+                f"the environment as rename={{{action!r}: ...}} (--rename {action}=... on the "
+                f"command line); {nearest(name, numbers)}"
             )
     for one, two in combinations(mapping, 2):
         if mapping[one] == mapping[two]:
@@ -219,8 +245,8 @@ def _compare_random(
     if tested and not repeated:
         raise ArgumentError(
             f"no two executions of a word had the same outcome in {probe.compares}, so "
-            "distributions cannot be compared. Pass state=, a function that returns (or rounds) "
-            "what matters"
+            "distributions cannot be compared. Compare what matters: round with "
+            'state="round:1" (--state round:1 on the command line), or pass a function'
         )
     broken = [start for start, differs in zip(tested, holm(p_values), strict=True) if differs]
     counterexamples = [

@@ -6,8 +6,9 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from easee._utils.extras import requires_extra
 from easee._utils.files import replacing
-from easee.errors import ArgumentError, MissingExtraError
+from easee.errors import ArgumentError
 
 # Without dates and versions, the same picture gives the same file.
 _METADATA = {"svg": {"Date": None}, "png": {"Software": None}, "pdf": {"CreationDate": None}}
@@ -26,12 +27,27 @@ def subplots(
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot") from None
-    figure = Figure(figsize=figsize, layout=layout)
+    figure = blank(*(figsize or (6.4, 4.8)))
+    figure.set_layout_engine(layout)
     return figure, figure.subplots(rows, columns, **options)
+
+
+def require_matplotlib() -> None:
+    """Raise a MissingExtraError unless matplotlib is installed."""
+    with requires_extra("plot", "matplotlib"):
+        import matplotlib.figure  # noqa: F401
+
+
+def blank(width: float, height: float) -> Any:
+    """Return a new figure without axes, of a size in inches.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height))
 
 
 def save(figure: Any, path: str | os.PathLike[str], **options: Any) -> Path:

@@ -14,22 +14,31 @@ from easee.graph import LocalGraph
 from easee.policy import ExplorationPolicy
 from easee.priors.equivalences import EMPTY, Equivalences
 from easee.viz.construction import Step, construction
-from easee.viz.files import save, subplots
+from easee.viz.files import blank, save
+from easee.viz.layout import Layout, lay_out
 
-MAX_NODES = 400  # larger graphs are unreadable
 MAX_STEPS = 30
+MAX_LABELS = 80  # edges; with more, the labels of actions would cover the picture
+MAX_TEXT = 14  # characters of a label of several actions
 _ARROWS = {"forward": "↑", "up": "↑", "down": "↓", "left": "←", "right": "→"}
 _TURNS = {"forward": "↑", "left": "↶", "right": "↷"}
 _INK = "#222222"
 _EDGE = "#5f6b7a"
 _PRUNED = "#9aa0a6"
 _HIGHLIGHT = "#c0392b"
+_WIDEST = 5.0  # points, of the edge with the largest flow
+_TITLE = 0.45  # inches above a graph
+_LEGEND = 0.4  # inches below a graph
+_BAR = 1.1  # inches to the right of a graph, for the scale of colours
 
 
 def draw_graph(
     policy: ExplorationPolicy, path: str | os.PathLike[str], *, pruned: bool = False
 ) -> None:
-    """Draw a policy on its graph, with layers from left to right and nodes coloured by visits.
+    """Draw a policy on its graph, with nodes coloured by visits.
+
+    Layers go from left to right, or outwards from the middle if the graph is a lattice in the
+    plane. The width of an arrow is its flow: the share of visits that pass along it.
 
     Args:
         policy: policy to draw.
@@ -37,14 +46,18 @@ def draw_graph(
         pruned: whether to show pruned edges, dashed.
     """
     graph = policy.graph
-    positions = _positions(graph)
-    figure, axes = subplots(figsize=_size(graph), layout=None)
-    _draw_policy(_Panel(axes, graph, positions), policy, pruned=pruned)
+    size = _font_size(graph)
+    layout = lay_out(graph, _labels(graph), size)
+    width = max(layout.extent[0], 4.6)
+    figure = blank(width + _BAR, layout.extent[1] + _TITLE + _LEGEND)
+    panel = _panel(figure, graph, layout, (width - layout.extent[0]) / 2, _LEGEND)
+    _draw_policy(panel, policy, pruned=pruned, actions=True)
     title = (
         f"{len(graph):,} nodes · entropy {policy.entropy:.4f} of at most {policy.bound:.4f} · "
         f"gap {policy.gap:.0e}"
     )
-    axes.set_title(title, fontsize=11, color=_INK)
+    panel.write_title(title)
+    _draw_legend(figure, policy, pruned)
     save(figure, path, bbox_inches="tight")
 
 
@@ -56,17 +69,17 @@ def draw_steps(graph: LocalGraph, path: str | os.PathLike[str]) -> None:
             f"the construction has {len(steps)} steps, and at most {MAX_STEPS} can be drawn: "
             "lower the depth"
         )
-    positions = _positions(graph)
-    columns = min(4, len(steps) + 1)
-    rows = math.ceil((len(steps) + 1) / columns)
-    size = 2.9 * columns, 1.9 * rows
-    figure, grid = subplots(rows, columns, figsize=size, layout=None, squeeze=False)
-    for i, axes in enumerate(grid.flat):
-        if i > len(steps):
-            axes.set_axis_off()
-            continue
-        _draw_construction(_Panel(axes, graph, positions), steps[:i], highlight_last=True)
-        axes.set_title(f"{i + 1}. {_caption(graph, steps[:i])}", fontsize=10, color=_INK)
+    layout = lay_out(graph, _numbers(graph), 9, lattice=False)
+    captions = [f"{i + 1}. {_caption(graph, steps[:i])}" for i in range(len(steps) + 1)]
+    columns = min(4, len(captions))
+    rows = math.ceil(len(captions) / columns)
+    width, height = max(layout.extent[0], 2.9), layout.extent[1] + _TITLE
+    figure = blank(width * columns, height * rows)
+    for i, caption in enumerate(captions):
+        left, bottom = width * (i % columns), height * (rows - 1 - i // columns)
+        panel = _panel(figure, graph, layout, left, bottom)
+        _draw_construction(panel, steps[:i], highlight_last=True)
+        panel.write_title(caption, 10)
     save(figure, path, bbox_inches="tight")
 
 
@@ -74,126 +87,220 @@ def draw_pipeline(
     omega: Equivalences, policy: ExplorationPolicy, path: str | os.PathLike[str]
 ) -> None:
     """Draw prior, graph and policy side by side (the paper's Figure 1)."""
-    graph = policy.graph
-    positions = _positions(graph)
-    width, height = _size(graph)
-    size, widths = (2.6 + 2 * width, height), [2.6, width, width]
-    figure, (left, middle, right) = subplots(1, 3, figsize=size, layout=None, width_ratios=widths)
+    graph, text_width = policy.graph, 2.6
+    numbered = lay_out(graph, _numbers(graph), 9, lattice=False)
+    named = lay_out(graph, _labels(graph), _font_size(graph), lattice=False)
+    height = max(numbered.extent[1], named.extent[1])
+    widths = text_width, numbered.extent[0], named.extent[0]
+    figure = blank(sum(widths) + _BAR, height + _TITLE + _LEGEND)
+    left = figure.add_axes(_share(figure, 0, _LEGEND, text_width, height))
     _write_prior(left, omega)
     left.set_title("equivalences", fontsize=11, color=_INK)
-    _draw_construction(_Panel(middle, graph, positions), construction(graph))
-    middle.set_title(f"local-dynamics graph, depth {graph.depth}", fontsize=11, color=_INK)
-    _draw_policy(_Panel(right, graph, positions), policy, probabilities=True)
-    right.set_title("probabilities and visits", fontsize=11, color=_INK)
+    middle = _panel(figure, graph, numbered, widths[0], _LEGEND + (height - numbered.extent[1]) / 2)
+    _draw_construction(middle, construction(graph))
+    middle.write_title(f"local-dynamics graph, depth {graph.depth}")
+    bottom = _LEGEND + (height - named.extent[1]) / 2
+    right = _panel(figure, graph, named, widths[0] + widths[1], bottom)
+    _draw_policy(right, policy, probabilities=True)
+    right.write_title("probabilities and visits")
+    _draw_legend(figure, policy, False)
     save(figure, path, bbox_inches="tight")
 
 
 @dataclass(frozen=True)
 class _Panel:
-    """Matplotlib axes that show a graph, with its nodes at `positions` (n, 2)."""
+    """Matplotlib axes in inches that show a graph."""
 
     axes: Any
     graph: LocalGraph
-    positions: NDArray[np.float64]
-
-    @property
-    def crowded(self) -> bool:
-        """Whether nodes must be small to fit into the largest layer."""
-        return max(self.graph.layer_sizes) > 30
+    layout: Layout
+    boxes: dict[int, Any]  # the patches of the nodes
 
     def draw_edge(
         self, tail: int, head: int, colour: str, *, width: float = 1.0, pruned: bool = False
     ) -> None:
-        """Draw an arrow between two nodes, dashed and bent if it is pruned."""
-        start, end = self.positions[tail], self.positions[head]
-        bend, margin = (0.35 if pruned else 0.0), (9.0 if self.crowded else 15.0)
-        if tail == head:
-            start, end, bend, margin = start + (-0.12, 0.2), end + (0.12, 0.2), -1.6, 2.0
-        self.axes.annotate(
-            "", xy=end, xytext=start, zorder=0 if pruned else 1,
-            arrowprops=dict(
-                arrowstyle="-|>", color=colour, lw=width, ls="--" if pruned else "-",
-                connectionstyle=f"arc3,rad={bend}", mutation_scale=9 + width,
-                shrinkA=margin, shrinkB=margin,
-            ),
+        """Draw an arrow between the boxes of two nodes, dashed and bent if it is pruned."""
+        from matplotlib.patches import FancyArrowPatch
+
+        start, end, bend = self._ends(tail, head, pruned)
+        clipped = {} if tail == head else {"patchA": self._box(tail), "patchB": self._box(head)}
+        self.axes.add_patch(
+            FancyArrowPatch(
+                tuple(start), tuple(end), arrowstyle="-|>", color=colour, lw=width,
+                ls="--" if pruned else "-", connectionstyle=f"arc3,rad={bend}", shrinkA=0,
+                shrinkB=0, mutation_scale=8 + 1.5 * width, joinstyle="miter",
+                zorder=0 if pruned else 1, **clipped,
+            )
         )  # fmt: skip
 
-    def draw_edge_label(self, tail: int, head: int, label: str) -> None:
-        """Write a label onto an edge, closer to its tail."""
-        position = 0.45 * self.positions[head] + 0.55 * self.positions[tail]
-        box = dict(boxstyle="round,pad=0.1", facecolor="white", edgecolor="none", alpha=0.85)
-        self._write(position, label, fontsize=8, color=_INK, bbox=box, zorder=2)
+    def draw_edge_label(self, tail: int, head: int, label: str, *, pruned: bool = False) -> None:
+        """Write a label onto an edge, closer to its tail, or above a loop."""
+        start, end, bend = self._ends(tail, head, pruned)
+        across = np.array([end[1] - start[1], start[0] - end[0]])
+        share = 0.5 if pruned or self.layout.lattice else 0.42
+        if tail == head:
+            position = (start + end) / 2 + (0.0, 0.22)
+        elif pruned:
+            position = (start + end) / 2 + 0.5 * bend * across
+        else:
+            position = self._between(tail, head, share)
+        style = dict(
+            fontsize=9 if len(label) == 1 else 7, color=_PRUNED if pruned else _INK, zorder=2
+        )
+        box = dict(boxstyle="round,pad=0.08", facecolor="white", edgecolor="none", alpha=0.85)
+        self._write(position, label, bbox=box, **style)
 
-    def draw_node(
-        self, node: int, label: str, fill: Any, *, shape: str, size: int = 9, ink: str = _INK
-    ) -> None:
+    def draw_node(self, node: int, label: str, fill: Any, *, size: float, ink: str = _INK) -> None:
         """Draw a node as a label in a filled box."""
-        box = dict(boxstyle=shape, facecolor=fill, edgecolor=_INK, lw=0.8)
-        self._write(self.positions[node], label, fontsize=size, color=ink, bbox=box, zorder=3)
+        box = self._box(node)
+        box.set(facecolor=fill, visible=True)
+        self._write(self.layout.centres[node], label, fontsize=size, color=ink, zorder=4)
+
+    def write_title(self, title: str, size: int = 11) -> None:
+        """Write a title above the graph."""
+        self.axes.set_title(title, fontsize=size, color=_INK)
+
+    def _box(self, node: int) -> Any:
+        """Return the patch of a node, invisible until the node is drawn."""
+        from matplotlib.patches import FancyBboxPatch
+
+        if node not in self.boxes:
+            size = self.layout.sizes[node]
+            corner = self.layout.centres[node] - size / 2
+            self.boxes[node] = FancyBboxPatch(
+                tuple(corner), size[0], size[1], boxstyle="round,pad=0,rounding_size=0.05",
+                edgecolor=_INK, lw=0.8,
+                zorder=3, visible=False,
+            )  # fmt: skip
+            self.axes.add_patch(self.boxes[node])
+        return self.boxes[node]
+
+    def _ends(
+        self, tail: int, head: int, pruned: bool
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+        """Return where an edge starts and ends, and its bend."""
+        start, end = self.layout.centres[tail], self.layout.centres[head]
+        if tail == head:
+            half = self.layout.sizes[tail] / 2
+            side = min(0.12, half[0])
+            return start + (-side, half[1]), end + (side, half[1]), -1.3
+        if start[0] == end[0] and not self.layout.lattice:  # within a layer: beside the others
+            return start, end, 0.35 if start[1] > end[1] else -0.35
+        return start, end, 0.3 if pruned else 0.0
+
+    def _between(self, tail: int, head: int, share: float) -> NDArray[np.float64]:
+        """Return a point of a straight edge outside its two boxes."""
+        start, end = self.layout.centres[tail], self.layout.centres[head]
+        way = np.abs(end - start)
+        with np.errstate(divide="ignore"):
+            inside = [min(self.layout.sizes[n] / 2 / way) for n in (tail, head)]
+        point: NDArray[np.float64] = start + (inside[0] + share * (1 - sum(inside))) * (end - start)
+        return point
 
     def _write(self, position: NDArray[np.float64], text: str, **style: Any) -> None:
         self.axes.text(*position, text, ha="center", va="center", **style)
 
-    def fit(self) -> None:
-        """Fit the axes to the graph and hide their frame."""
-        (left, bottom), (right, top) = self.positions.min(axis=0), self.positions.max(axis=0)
-        self.axes.set(xlim=(left - 0.35, right + 0.45), ylim=(bottom - 0.7, top + 0.7))
-        self.axes.set_axis_off()
+
+def _panel(figure: Any, graph: LocalGraph, layout: Layout, left: float, bottom: float) -> _Panel:
+    """Return a panel at a place in a figure, in inches."""
+    axes = figure.add_axes(_share(figure, left, bottom, *layout.extent))
+    axes.set(xlim=(0, layout.extent[0]), ylim=(0, layout.extent[1]))
+    axes.set_axis_off()
+    return _Panel(axes, graph, layout, {})
 
 
-def _positions(graph: LocalGraph) -> NDArray[np.float64]:
-    """Return node coordinates (n, 2): x is the depth, y follows the average parent."""
-    if len(graph) > MAX_NODES:
-        raise ArgumentError(
-            f"the graph has {len(graph):,} nodes, and at most {MAX_NODES} can be drawn: "
-            "lower the depth"
-        )
-    positions = np.zeros((len(graph), 2))
-    positions[:, 0] = graph.depths
-    tails, actions = np.nonzero(graph.forward)
-    heads = graph.successors[tails, actions]
-    for depth in range(1, graph.depth + 1):
-        layer = np.flatnonzero(graph.depths == depth)
-        if not layer.size:
-            break
-        parents = [-positions[tails[heads == node], 1].mean() for node in layer]
-        order = layer[np.argsort(np.round(parents, 9), kind="stable")]
-        # Centre each layer, first word on top, and spread narrow layers so that trees fan out.
-        spacing = 1 + 0.6 * (max(graph.layer_sizes) / layer.size - 1)
-        positions[order, 1] = spacing * ((layer.size - 1) / 2 - np.arange(layer.size))
-    return positions
+def _share(figure: Any, *inches: float) -> list[float]:
+    """Return left, bottom, width and height as shares of a figure's size."""
+    width, height = figure.get_size_inches()
+    return [inches[0] / width, inches[1] / height, inches[2] / width, inches[3] / height]
 
 
-def _size(graph: LocalGraph) -> tuple[float, float]:
-    """Return the width and height of a picture in inches."""
-    return 2.2 + 1.9 * graph.depth, min(40.0, max(3.2, 1.0 + 0.46 * max(graph.layer_sizes)))
+def _font_size(graph: LocalGraph) -> float:
+    return 6 if max(graph.layer_sizes) > 30 else 9
 
 
 def _draw_policy(
-    panel: _Panel, policy: ExplorationPolicy, *, pruned: bool = False, probabilities: bool = False
+    panel: _Panel,
+    policy: ExplorationPolicy,
+    *,
+    pruned: bool = False,
+    probabilities: bool = False,
+    actions: bool = False,
 ) -> None:
     graph = policy.graph
-    tails, actions = np.nonzero(graph.forward)
-    shares = policy.probabilities[tails, actions]
-    flow = policy.visits[tails] * shares
-    columns = (tails, graph.successors[tails, actions], shares, 0.5 + 6.0 * flow / flow.max())
-    for tail, head, share, width in zip(*(column.tolist() for column in columns), strict=True):
-        panel.draw_edge(tail, head, _EDGE, width=width)
+    edges = _joined_edges(graph, graph.forward)
+    flow = {edge: _flow(policy, edge[0], numbers) for edge, numbers in edges.items()}
+    most = max(flow.values(), default=1.0)
+    labelled = actions and len(edges) <= MAX_LABELS
+    for (tail, head), numbers in edges.items():
+        panel.draw_edge(tail, head, _EDGE, width=0.5 + _WIDEST * flow[tail, head] / most)
         if probabilities:
-            label = f"{share:.2f}".lstrip("0") if share < 1 else "1"
+            share = float(policy.probabilities[tail, numbers].sum())
+            label = f"{share:.2f}".lstrip("0") if share < 0.995 else "1"
             panel.draw_edge_label(tail, head, label)
+        elif labelled:
+            panel.draw_edge_label(tail, head, _action_label(graph, numbers))
     if pruned:
-        for tail, action in np.argwhere(~graph.forward & (graph.successors >= 0)):
-            panel.draw_edge(tail, graph.successors[tail, action], _PRUNED, pruned=True)
+        for (tail, head), numbers in _joined_edges(
+            graph, ~graph.forward & (graph.successors >= 0)
+        ).items():
+            panel.draw_edge(tail, head, _PRUNED, pruned=True)
+            if labelled:
+                panel.draw_edge_label(tail, head, _action_label(graph, numbers), pruned=True)
     scale = _visit_scale(policy)
+    labels, size = _labels(graph), _font_size(graph)
     for node, fill in enumerate(scale.to_rgba(scale.get_array())):
         ink = _INK if fill[:3] @ (0.3, 0.6, 0.1) > 0.5 else "white"
-        size = 6 if panel.crowded else 9
-        label = _label(graph, node)
-        panel.draw_node(node, label, fill, shape="round,pad=0.28", size=size, ink=ink)
-    panel.fit()
-    bar = panel.axes.figure.colorbar(scale, ax=panel.axes, shrink=0.6, pad=0.02)
-    bar.set_label("visits, relative to an even layer", fontsize=9, color=_INK)
+        panel.draw_node(node, labels[node], fill, size=size, ink=ink)
+
+
+def _joined_edges(graph: LocalGraph, chosen: NDArray[np.bool_]) -> dict[tuple[int, int], list[int]]:
+    """Return the actions that lead from one node to another, of the chosen edges (n, k)."""
+    edges: dict[tuple[int, int], list[int]] = {}
+    for tail, action in np.argwhere(chosen).tolist():
+        edges.setdefault((tail, int(graph.successors[tail, action])), []).append(action)
+    return edges
+
+
+def _flow(policy: ExplorationPolicy, tail: int, actions: list[int]) -> float:
+    return float(policy.visits[tail] * policy.probabilities[tail, actions].sum())
+
+
+def _action_label(graph: LocalGraph, actions: Sequence[int]) -> str:
+    symbols = [_symbol(graph.actions, graph.actions[action]) for action in actions]
+    text = ", ".join(symbols)
+    return (
+        _escape(text) if len(text) <= MAX_TEXT or len(symbols) == 1 else f"{len(symbols)} actions"
+    )
+
+
+def _draw_legend(figure: Any, policy: ExplorationPolicy, pruned: bool) -> None:
+    """Explain widths, dashes and colours."""
+    from matplotlib.lines import Line2D
+
+    graph = policy.graph
+    edges = _joined_edges(graph, graph.forward)
+    most = max((_flow(policy, edge[0], numbers) for edge, numbers in edges.items()), default=1.0)
+    handles = [
+        Line2D([], [], color=_EDGE, lw=0.5 + _WIDEST * share, label=f"{share * most:.0%}")
+        for share in (1.0, 0.2)
+    ]
+    handles[0].set_label(f"width: flow, the share of visits along the edge; here {most:.0%}")
+    if pruned:
+        handles.append(Line2D([], [], color=_PRUNED, lw=1, ls="--", label="pruned: nothing new"))
+    figure.legend(
+        handles=handles, loc="lower left", bbox_to_anchor=(0.01, 0.0), ncols=len(handles),
+        fontsize=8, frameon=False, labelcolor=_INK,
+    )  # fmt: skip
+    width, height = figure.get_size_inches()
+    tall = min(height - _TITLE - _LEGEND, 3.0)
+    bottom = _LEGEND + (height - _TITLE - _LEGEND - tall) / 2
+    axes = figure.add_axes(_share(figure, width - _BAR + 0.25, bottom, 0.18, tall))
+    bar = figure.colorbar(_visit_scale(policy), cax=axes)
+    bar.set_label(
+        "colour: visits of a node,\n1 is the average of its layer", fontsize=8, color=_INK
+    )
+    bar.ax.tick_params(labelsize=8)
     bar.outline.set_visible(False)
 
 
@@ -227,8 +334,7 @@ def _draw_construction(
         else:
             panel.draw_edge(step.tail, step.head, highlight or _PRUNED, pruned=True)
     for node in sorted({0} | {step.head for step in steps}):
-        panel.draw_node(node, str(node), "#e8eef7", shape="circle,pad=0.3")
-    panel.fit()
+        panel.draw_node(node, str(node), "#e8eef7", size=9)
 
 
 def _caption(graph: LocalGraph, steps: Sequence[Step]) -> str:
@@ -250,10 +356,18 @@ def _write_prior(axes: Any, omega: Equivalences) -> None:
     axes.set_axis_off()
 
 
-def _label(graph: LocalGraph, node: int) -> str:
-    symbols = [_symbol(graph.actions, name) for name in graph.word(node)]
-    separator = "" if all(len(symbol) == 1 for symbol in symbols) else " "
-    return _escape(separator.join(symbols)) or EMPTY
+def _labels(graph: LocalGraph) -> list[str]:
+    """Return the shortest word of each node as its label."""
+    labels = []
+    for node in range(len(graph)):
+        symbols = [_symbol(graph.actions, name) for name in graph.word(node)]
+        separator = "" if all(len(symbol) == 1 for symbol in symbols) else " "
+        labels.append(_escape(separator.join(symbols)) or EMPTY)
+    return labels
+
+
+def _numbers(graph: LocalGraph) -> list[str]:
+    return list(map(str, range(len(graph))))
 
 
 def _symbol(actions: Sequence[str], name: str) -> str:

@@ -25,6 +25,7 @@ from typing import TypeAlias
 Letters: TypeAlias = tuple[int, ...]
 Pair: TypeAlias = tuple[Letters, Letters]
 
+MANY_ORDERS = 24  # orders of the letters that are tried by default
 _FIRST = 0x100  # the character of the smallest letter
 
 
@@ -39,7 +40,7 @@ class Budget:
     rules: int  # largest number of rules
     overlaps: int  # largest number of relations processed
     seconds: float = 20.0
-    orders: int = 24  # number of orders of letters to try
+    orders: int = MANY_ORDERS  # number of orders of letters to try
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,13 @@ class Rules:
         return self._system.decode(self._system.reduce(self._system.encode(word)))
 
 
-def complete(letters: int, pairs: Iterable[Pair], budget: Budget | None = None) -> Rules:
+def complete(
+    letters: int,
+    pairs: Iterable[Pair],
+    budget: Budget | None = None,
+    *,
+    orders: int = MANY_ORDERS,
+) -> Rules:
     """Complete a presentation, trying several orders of the letters.
 
     Returns the first confluent system, or else the unfinished system of the natural order. The
@@ -82,7 +89,7 @@ def complete(letters: int, pairs: Iterable[Pair], budget: Budget | None = None) 
     relations = list(pairs)
     if budget is None:
         n = len(relations)
-        budget = Budget(40 + 4 * n, 300 + 60 * n, orders=24 if n <= 40 else 2)
+        budget = Budget(40 + 4 * n, 300 + 60 * n, orders=min(orders, MANY_ORDERS if n <= 40 else 2))
     unfinished: list[Rules] = []
     deadline = time.monotonic() + budget.seconds
     for order in itertools.islice(_orders(letters), budget.orders):

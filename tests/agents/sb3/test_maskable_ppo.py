@@ -70,5 +70,5 @@ def test_evaluation_obeys_masks_and_carries_the_nodes():
 def test_a_missing_package_names_the_command_that_installs_it():
     code = "import sys; sys.modules['sb3_contrib'] = None; from easee.agents.sb3 import MaskablePPO"
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "pip install 'easee-rl[sb3-contrib]'" in process.stderr
+    assert "pip install '.[sb3-contrib]'" in process.stderr
     assert "MissingExtraError" in process.stderr

@@ -53,7 +53,8 @@ def test_a_ratio_of_constant_values_is_exact():
 
 
 def test_intervals_of_a_single_seed_and_of_equal_values():
-    assert st.mean_interval([3.0]) == (3.0, 3.0, 3.0)
+    one = st.mean_interval([3.0])
+    assert one.value == 3.0 and np.isnan([one.low, one.high]).all() and st.cell(one) == "3.00"
     assert st.improvement_interval([1.0, 1.0], [1.0]) == (0.5, 0.5, 0.5)
     ratio = st.ratio_interval([4.0], [1.0, 2.0, 3.0])  # only the baseline varies
     assert ratio.value == 2.0 and ratio.low == 4 / 3 and ratio.high == 4.0

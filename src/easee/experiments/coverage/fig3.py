@@ -11,7 +11,7 @@ from easee.experiments.coverage.simulation import SIZE, STEPS, measure, ratios
 from easee.experiments.harness import plots
 from easee.experiments.harness.backends import one_by_one
 from easee.experiments.harness.figure import Figure, Row, Run
-from easee.experiments.harness.rows import count_seeds, values_by_arm
+from easee.experiments.harness.rows import count_seeds, seeds_text, values_by_arm
 from easee.experiments.harness.statistics import Estimate, mean_interval
 from easee.viz.files import subplots
 
@@ -88,7 +88,7 @@ def draw(rows: list[Row]) -> dict[str, Any]:
         _draw_bars(axes, grid, rows)
         axes.set_title(f"({letter}) {grid}: unique states, EASEE at depth {BAR_DEPTH}")
     seeds = count_seeds(rows)
-    title = f"Figure 3: 100 x 100 grids, 100 steps an episode, {seeds} seeds, 95% intervals"
+    title = f"Figure 3: 100 x 100 grids, 100 steps an episode, {seeds_text(seeds, intervals=True)}"
     figure.suptitle(title)
     return {"fig3": figure}
 

@@ -16,7 +16,7 @@ from easee.experiments.deep.tasks import CATCHER, READINGS
 from easee.experiments.harness.figure import Figure, Row, Run
 from easee.experiments.harness.learning_curves import finals
 from easee.experiments.harness.plots import BASELINE_FIRST, error_bars, finish
-from easee.experiments.harness.rows import count_seeds
+from easee.experiments.harness.rows import count_seeds, seeds_text
 from easee.experiments.harness.statistics import cell, improvement_interval, mean_interval
 from easee.viz.files import subplots
 
@@ -78,7 +78,7 @@ def draw(steps: int, rows: list[Row]) -> dict[str, Any]:
         style = {"fmt": "o", "color": colour, "label": label, "capsize": 3}
         axes.errorbar(x, [mean.value for mean in means], error_bars(means), **style)
     axes.set_xticks(range(len(found)), [reading.replace(", ", "\n") for reading in found])
-    title = f"DQN on Catcher after {steps:,} steps, {count_seeds(rows)} seeds, 95% intervals"
+    title = f"DQN on Catcher after {steps:,} steps, {seeds_text(count_seeds(rows), intervals=True)}"
     finish(axes, title=title, ylabel=dqn.LAST_TENTH, ylim=CATCHER.rewards, legend=9)
     return {NAME: figure}
 

@@ -11,7 +11,7 @@ from easee.experiments.deep.tasks import CATCHER
 from easee.experiments.harness.figure import Row
 from easee.experiments.harness.learning_curves import finals
 from easee.experiments.harness.plots import BASELINE_FIRST, error_bars, finish
-from easee.experiments.harness.rows import count_seeds
+from easee.experiments.harness.rows import count_seeds, seeds_text
 from easee.experiments.harness.statistics import cell, improvement_interval, mean_interval
 from easee.viz.files import subplots
 
@@ -58,7 +58,7 @@ class WidthSweep(Comparison):
         label = "size of the field; the height is the number of steps of an episode"
         finish(axes, xlabel=label, ylabel=dqn.LAST_TENTH, ylim=CATCHER.rewards, legend=9)
         seeds = count_seeds(rows)
-        axes.set_title(f"DQN on Catcher after {steps:,} steps, {seeds} seeds, 95% intervals")
+        axes.set_title(f"DQN on Catcher after {steps:,} steps, {seeds_text(seeds, intervals=True)}")
         return {self.name: figure}
 
 

@@ -17,7 +17,7 @@ from easee.experiments.harness.backends import one_by_one
 from easee.experiments.harness.figure import Backend, Figure, Row, Run
 from easee.experiments.harness.learning_curves import draw_curves, summary
 from easee.experiments.harness.plots import finish
-from easee.experiments.harness.rows import count_seeds
+from easee.experiments.harness.rows import count_seeds, seeds_text
 from easee.viz.files import subplots
 
 SB3, POPULATION = "stable-baselines3", "population"
@@ -96,7 +96,7 @@ class Comparison:
         if self.from_paper and steps < self.task.paper_steps:
             less.append(f"{steps:,} steps instead of {self.task.paper_steps:,}")
         if self.from_paper and seeds < self.task.paper_seeds:
-            less.append(f"{seeds} seeds instead of {self.task.paper_seeds}")
+            less.append(f"{seeds_text(seeds)} instead of {self.task.paper_seeds}")
         return f"Reduced against the paper: {' and '.join(less)}." if less else ""
 
     def table(self, steps: int, rows: list[Row]) -> list[list[str]]:
@@ -110,7 +110,7 @@ class Comparison:
         draw_curves(axes, rows, self.labels)
         axes.xaxis.set_major_formatter("{x:,.0f}")
         seeds = count_seeds(rows)
-        title = f"{self.title.rpartition(': ')[-1]}, {seeds} seeds, 95% intervals"
+        title = f"{self.title.rpartition(': ')[-1]}, {seeds_text(seeds, intervals=True)}"
         finish(axes, title=title, xlabel="agent steps", ylabel="mean reward", legend=9)
         if self.limits is not None:
             axes.set_ylim(*self.limits)

@@ -14,7 +14,7 @@ from easee.experiments.hard.training import COST, SUCCESS
 from easee.experiments.harness.figure import Row
 from easee.experiments.harness.learning_curves import draw_means
 from easee.experiments.harness.plots import finish
-from easee.experiments.harness.rows import count_seeds
+from easee.experiments.harness.rows import count_seeds, seeds_text
 from easee.experiments.harness.statistics import (
     cell,
     improvement_interval,
@@ -85,8 +85,8 @@ class Comparison:
         for axes in panels[:, 0]:
             axes.set_ylabel("share of successful episodes")
         self._legend(figure, panels)
-        label = f"steps in the environment, {count_seeds(rows)} seeds, 95% intervals"
-        figure.supxlabel(label, fontsize=10)
+        seeds = seeds_text(count_seeds(rows), intervals=True)
+        figure.supxlabel(f"steps in the environment, {seeds}", fontsize=10)
         return {name: figure}
 
     def _shown_tasks(self, rows: list[Row]) -> list[tuple[HardTask, dict[str, Runs]]]:

@@ -10,7 +10,7 @@ from easee.experiments.hard.tasks import BINS, LEARNER, TASKS
 from easee.experiments.hard.training import BACKEND
 from easee.experiments.harness.figure import Figure, Row, runs_of
 from easee.experiments.harness.plots import COLOURS, GREY, curve, finish
-from easee.experiments.harness.rows import count_seeds
+from easee.experiments.harness.rows import count_seeds, seeds_text
 from easee.experiments.harness.statistics import cell, mean_interval
 from easee.viz.files import subplots
 
@@ -65,7 +65,9 @@ def draw(rows: list[Row]) -> dict[str, Any]:
     axes.minorticks_off()
     label = f"mean success over {TASK.steps:,} steps"
     finish(axes, xlabel="depth of the graph", ylabel=label, ylim=(0, 1), legend=9)
-    axes.set_title(f"DQN on {TASK.name}, {count_seeds(rows)} seeds, 95% intervals", fontsize=11)
+    axes.set_title(
+        f"DQN on {TASK.name}, {seeds_text(count_seeds(rows), intervals=True)}", fontsize=11
+    )
     return {"hard-depth": figure}
 
 

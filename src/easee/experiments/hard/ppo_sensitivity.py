@@ -9,7 +9,7 @@ from easee.experiments.hard.ppo_training import BACKEND, LEARNER, PLAYS
 from easee.experiments.hard.tasks import BINS
 from easee.experiments.harness.figure import Figure, Row, runs_of
 from easee.experiments.harness.plots import COLOURS, GREY, curve, finish
-from easee.experiments.harness.rows import count_seeds
+from easee.experiments.harness.rows import count_seeds, seeds_text
 from easee.experiments.harness.statistics import cell, mean_interval
 from easee.viz.files import subplots
 
@@ -74,7 +74,7 @@ def draw(rows: list[Row]) -> dict[str, Any]:
     panels[0].set_ylabel("mean success over training")
     handles, texts = panels[0].get_legend_handles_labels()
     figure.legend(handles, texts, loc="outside upper center", ncols=3, frameon=False, fontsize=10)
-    figure.supxlabel(f"{count_seeds(rows)} seeds, 95% intervals", fontsize=10)
+    figure.supxlabel(seeds_text(count_seeds(rows), intervals=True), fontsize=10)
     return {"hard-ppo-sensitivity": figure}
 
 

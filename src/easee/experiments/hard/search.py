@@ -14,7 +14,7 @@ from easee.experiments.hard.tasks import BINS, LEARNER, TASKS
 from easee.experiments.hard.training import BACKEND
 from easee.experiments.harness.figure import Figure, Row, runs_of
 from easee.experiments.harness.plots import GREY, error_bars, finish
-from easee.experiments.harness.rows import count_seeds
+from easee.experiments.harness.rows import count_seeds, seeds_text
 from easee.experiments.harness.statistics import cell, mean_interval
 from easee.viz.files import subplots
 
@@ -73,7 +73,8 @@ def draw(name: str, task_steps: int, rows: list[Row]) -> dict[str, Any]:
         axes.errorbar(mean.value, place, xerr=error_bars([mean]), fmt="o", color=GREY, capsize=2)
     axes.set_yticks(range(len(arms)), [arm.partition("/")[2] for arm in arms], fontsize=9)
     axes.invert_yaxis()
-    label = f"mean success over training on {TASK.name}, {count_seeds(rows)} seeds, 95% intervals"
+    seeds = seeds_text(count_seeds(rows), intervals=True)
+    label = f"mean success over training on {TASK.name}, {seeds}"
     finish(axes, xlabel=label, xlim=(0, 1))
     return {name: figure}
 

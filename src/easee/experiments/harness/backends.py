@@ -2,11 +2,13 @@
 
 import multiprocessing
 import os
+import signal
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,16 +59,38 @@ class LocalProcesses:
         with ProcessPoolExecutor(
             jobs, mp_context=context, initializer=_begin_worker, initargs=(reports, os.getpid())
         ) as pool:
-            waiting = {pool.submit(self.measure, run): run for run in runs}
+            before = set(multiprocessing.active_children())
             try:
+                with _blocking_interrupts():  # the processes start here
+                    waiting = {pool.submit(self.measure, run): run for run in runs}
                 while waiting:
                     done, _ = wait(waiting, timeout=PAUSE, return_when=FIRST_COMPLETED)
                     while not reports.empty():
                         monitor.report(*reports.get())
                     for future in done:
                         yield [(waiting.pop(future), future.result())]
+            except (KeyboardInterrupt, GeneratorExit):
+                for process in set(multiprocessing.active_children()) - before:
+                    process.terminate()
+                raise
             finally:
                 pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _blocking_interrupts() -> Iterator[None]:
+    """Delay Ctrl-C within a block; processes that start in it never receive it.
+
+    So only this process handles it, and no worker prints a traceback.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _begin_worker(reports: Any, parent: int) -> None:

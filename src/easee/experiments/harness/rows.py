@@ -92,6 +92,18 @@ def values_by_arm(
     return values
 
 
+def seeds_text(seeds: int, *, intervals: bool = False) -> str:
+    """Return a number of seeds in words; one seed has no interval.
+
+    >>> seeds_text(1, intervals=True), seeds_text(5, intervals=True)
+    ('1 seed, no intervals', '5 seeds, 95% intervals')
+    """
+    text = f"{seeds} seed{'' if seeds == 1 else 's'}"
+    if not intervals:
+        return text
+    return f"{text}, {'no' if seeds == 1 else '95%'} intervals"
+
+
 def count_seeds(rows: Iterable[Row]) -> int:
     """Return the number of different seeds."""
     return len({row.seed for row in rows})

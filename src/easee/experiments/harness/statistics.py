@@ -17,7 +17,7 @@ Values = NDArray[np.float64]
 
 
 class Estimate(NamedTuple):
-    """A value with its 95% interval."""
+    """A value with its 95% interval, whose ends are nan if there is a single seed."""
 
     value: float
     low: float
@@ -32,6 +32,8 @@ def cell(estimate: Estimate | None, form: str = ".2f") -> str:
     """
     if estimate is None:
         return "-"
+    if estimate.low != estimate.low:  # not a number: of a single seed
+        return f"{estimate.value:{form}}"
     return f"{estimate.value:{form}} [{estimate.low:{form}}, {estimate.high:{form}}]"
 
 
@@ -97,6 +99,8 @@ def _bootstrap(
     """Return a statistic with its percentile interval, each sample resampled on its own."""
     arrays = [_checked(sample) for sample in samples]
     value = float(statistic(*arrays))
+    if all(array.size == 1 for array in arrays):
+        return Estimate(value, float("nan"), float("nan"))
     if all((array == array[0]).all() for array in arrays):
         return Estimate(value, value, value)
     # SciPy requires two observations. Two equal ones have the same resamples as one.

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
 
 from easee import policy_file
-from easee._utils.arrays import Floats, ReadOnlyArrays
+from easee._utils.arrays import Floats, Mask, ReadOnlyArrays
 from easee._utils.checks import checked_array
 from easee._utils.timing import timed
 from easee.errors import ArgumentError, ArgumentTypeError, ConvergenceError
@@ -42,6 +43,8 @@ class ExplorationPolicy(ReadOnlyArrays):
         floors: float (k,), the least probability of each action that follows from relations that
             usually hold. Explorers take an action with its floor, and follow `probabilities` for
             the rest. The certificate is that of `probabilities`, on the merged graph.
+        weights, interest, outcomes: what `balance` was given, as arrays, or None; `outcomes` is
+            sparse. The certificate is for these, and it is checked again when a file is loaded.
 
     >>> policy = compile(Equivalences(["a", "b"], ["a b ~ b a"]), depth=2)
     >>> policy.visits.round(3)
@@ -57,6 +60,9 @@ class ExplorationPolicy(ReadOnlyArrays):
     bound: float
     gap: float
     floors: Floats = None  # type: ignore[assignment]  # zeros by default
+    weights: Floats | None = None
+    interest: Mask | None = None
+    outcomes: csr_array | None = None
 
     def __post_init__(self) -> None:
         floors = checked_floors(self.floors, len(self.graph.actions))
@@ -72,20 +78,17 @@ class ExplorationPolicy(ReadOnlyArrays):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one `.npz` file atomically."""
-        certificate = (self.entropy, self.bound, self.gap)
-        policy_file.write(
-            path, self.graph, self.probabilities, self.visits, certificate, self.floors
-        )
+        contents = [getattr(self, name) for name in policy_file.Contents._fields]
+        policy_file.write(path, policy_file.Contents(*contents))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ExplorationPolicy:
-        """Read a file written by `save`.
+        """Read a file written by `save`, and check all that it says, also its certificate.
 
         Raises:
             PolicyFileError: the file is missing, damaged, of a newer version, or not a policy.
         """
-        graph, probabilities, visits, certificate, floors = policy_file.read(path)
-        return cls(graph, probabilities, visits, *certificate, floors)
+        return cls(**policy_file.read(path)._asdict())
 
 
 def checked_floors(floors: ArrayLike | None, n_actions: int) -> Floats:
@@ -158,7 +161,17 @@ def balance(
         # Rounding errors may exceed the bound by a little.
         entropy = min(objective.value(visits), objective.bound)
         gap = objective.certificate(visits)
-    policy = ExplorationPolicy(graph, probabilities, visits, entropy, objective.bound, gap)
+    policy = ExplorationPolicy(
+        graph,
+        probabilities,
+        visits,
+        entropy,
+        objective.bound,
+        gap,
+        weights=None if weights is None else np.array(weights, dtype=float),
+        interest=None if interest is None else np.array(interest),
+        outcomes=None if outcomes is None else csr_array(outcomes, dtype=float, copy=True),
+    )
     if not gap <= tolerance:
         message = (
             f"expected a duality gap of at most {tolerance:.1e}, found {gap:.1e}: "

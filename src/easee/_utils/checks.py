@@ -25,6 +25,18 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"did you mean {close[0]!r}?" if close else f"expected one of: {', '.join(names)}"
 
 
+def excerpt(value: object, most: int = 80) -> str:
+    """Return a text, or the repr of anything else, cut to about a line.
+
+    >>> excerpt("left right " * 100, most=20)
+    'left right ... (1100 characters)'
+    """
+    text = value if isinstance(value, str) else repr(value)
+    if len(text) <= most:
+        return text
+    return f"{text[: most // 2].rstrip()} ... ({len(text)} characters)"
+
+
 def checked_count(value: Any, name: str, least: int = 1) -> int:
     """Return an integer of at least `least` as an int; raise an error for anything else.
 

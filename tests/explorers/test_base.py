@@ -427,7 +427,7 @@ def test_arrays_in_the_scalars_of_a_state_are_rejected(make, value):
 
 @pytest.mark.parametrize("n_envs", [1, 3])
 def test_nodes_keep_their_type(n_envs):
-    explorer = MAKERS["easee"](n_envs, 0)
+    explorer = easee.Explorer(easee.compile(easee.commute("a", "b"), 4), n_envs, 0)
     for kind in (np.int64, np.uint8, np.uint64, np.int32):
         explorer.step(np.ones(n_envs, kind))
         assert explorer.nodes.dtype == explorer.lengths.dtype == np.int64

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from gymnasium import spaces
 
+from easee._utils.checks import excerpt
 from easee.errors import ArgumentError, ArgumentTypeError
 from easee.explorers.base import BaseExplorer
 from easee.explorers.easee import Explorer
@@ -105,6 +107,25 @@ def check_space(space: spaces.Space[Any]) -> None:
             f"gymnasium.wrappers.TransformAction(env, lambda action: action + {space.start}, "
             f"gymnasium.spaces.Discrete({space.n}))"
         )
+
+
+def executed_action(value: Any, n_actions: int, env: int = 0) -> int:
+    """Return the action that `info["executed_action"]` reports.
+
+    >>> executed_action(1.7, n_actions=3)
+    Traceback (most recent call last):
+    easee.errors.ArgumentTypeError: expected info['executed_action'] as an action from 0 to 2, ...
+    """
+    number = (
+        value.item() if isinstance(value, np.ndarray | np.generic) and value.size == 1 else value
+    )
+    if isinstance(number, int) and not isinstance(number, bool) and 0 <= number < n_actions:
+        return number
+    raise ArgumentTypeError(
+        f"expected info[{EXECUTED!r}] as an action from 0 to {n_actions - 1}, found "
+        f"{excerpt(repr(value))} in environment {env}: report the number of the action that was "
+        "executed, or leave the entry out"
+    )
 
 
 def _listed(actions: Sequence[str] | int) -> str:

@@ -15,7 +15,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from easee._utils.checks import nearest
-from easee.agents.compat import EXECUTED, check_space
+from easee.agents.compat import EXECUTED, check_space, executed_action
 from easee.agents.reference_policy import FLOOR, IMPOSSIBLE, Reference, fit_reference, log_reference
 from easee.envs.action_names import action_names, read_names
 from easee.errors import ArgumentError, ArgumentTypeError
@@ -77,7 +77,8 @@ class ReferenceObservation(gym.Wrapper[Any, Any, Any, Any]):
         """Take an action, and move the node along it."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         # Not reset at the end of an episode: the last observation shows the node reached.
-        self.explorer.step_one(int(info.get(EXECUTED, action)), False)
+        taken = info.get(EXECUTED, action)
+        self.explorer.step_one(executed_action(taken, self.explorer.n_actions), False)
         observation, info = self._extended(observation, info)
         return observation, reward, terminated, truncated, info
 
@@ -144,9 +145,10 @@ class VectorReferenceObservation(gym.vector.VectorWrapper):
         """Take actions, and move the nodes along them."""
         observations, rewards, terminated, truncated, info = self.env.step(actions)
         dones: Mask = np.asarray(terminated) | np.asarray(truncated)
-        executed = _executed(np.asarray(actions), info)
+        n_actions = self.explorer.n_actions
+        executed = _executed(np.asarray(actions), info, n_actions)
         # With SAME_STEP, the entries of an episode's last step are here.
-        self.explorer.step(_executed(executed, info.get("final_info", {})))
+        self.explorer.step(_executed(executed, info.get("final_info", {}), n_actions))
         if self._mode == AutoresetMode.SAME_STEP:
             info = self._with_final(info, dones)
             self.explorer.reset(dones)
@@ -218,12 +220,15 @@ def _checked_where(where: Where) -> Where:
     return where
 
 
-def _executed(actions: Actions, info: dict[str, Any]) -> Actions:
+def _executed(actions: Actions, info: dict[str, Any], n_actions: int) -> Actions:
     """Return the actions with those replaced for which `info` reports another executed action."""
     if EXECUTED not in info:
         return actions
     reported = info.get(f"_{EXECUTED}", np.ones(len(actions), bool))
-    return np.where(reported, info[EXECUTED], actions).astype(np.int64)
+    followed = actions.copy()
+    for env in np.flatnonzero(reported).tolist():
+        followed[env] = executed_action(info[EXECUTED][env], n_actions, env)
+    return followed
 
 
 def _vector_names(env: VectorEnv[Any, Any, Any]) -> tuple[str, ...] | None:

@@ -11,6 +11,9 @@ import numpy as np
 from easee._utils.arrays import Floats
 from easee.errors import ArgumentError, ArgumentTypeError
 
+LONG = 200  # characters; longer names are not compared with others
+LINES = 240  # characters of a list of all names
+
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return a hint with the most similar known name, or a list of all of them.
@@ -21,20 +24,22 @@ def nearest(name: str, known: Iterable[str]) -> str:
     'expected one of: left, right'
     """
     names = list(known)
-    close = difflib.get_close_matches(name, names, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"expected one of: {', '.join(names)}"
+    close = difflib.get_close_matches(name, names, n=1) if len(name) < LONG else []
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return f"expected one of: {excerpt(', '.join(names), LINES)}"
 
 
 def excerpt(value: object, most: int = 80) -> str:
     """Return a text, or the repr of anything else, cut to about a line.
 
-    >>> excerpt("left right " * 100, most=20)
-    'left right ... (1100 characters)'
+    >>> excerpt("left right " * 100, most=40)
+    'left right lef ... (1100 characters)'
     """
     text = value if isinstance(value, str) else repr(value)
     if len(text) <= most:
         return text
-    return f"{text[: most // 2].rstrip()} ... ({len(text)} characters)"
+    return f"{text[: most - 26].rstrip()} ... ({len(text)} characters)"  # 26: for the rest
 
 
 def checked_count(value: Any, name: str, least: int = 1) -> int:

@@ -29,7 +29,7 @@ _FIRST = 1  # the character of the smallest letter; strings of small characters 
 FEW = 100  # up to this number of rules, words are searched for each of them
 # An order that completes needs little work, so all orders get some before any gets much. Each round
 # is a number of orders, and the work up to which they are continued.
-ROUNDS = ((24, 20_000), (2, 300_000), (24, 200_000), (24, 10**9))
+ROUNDS = ((24, 20_000), (2, 300_000), (24, 250_000), (24, 10**9))
 SUFFIX_WORK = 8  # work of looking up the suffixes of a letter, in comparisons of a word and a rule
 
 
@@ -43,7 +43,7 @@ class Budget:
 
     rules: int  # largest number of rules
     overlaps: int  # largest number of relations processed
-    work: int = 2_000_000  # largest amount of work, for all orders together
+    work: int = 2_600_000  # largest amount of work, for all orders together
     orders: int = 24  # number of orders of letters to try
 
     @classmethod
@@ -52,7 +52,7 @@ class Budget:
         return cls(
             rules=40 + 4 * relations,
             overlaps=300 + 60 * relations,
-            work=2_000_000 + 1_000 * relations**2,
+            work=2_600_000 + 1_000 * relations**2,
             orders=24 if relations <= 40 else 2,
         )
 

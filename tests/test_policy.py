@@ -267,7 +267,7 @@ def test_files_of_version_1_have_no_floors(tmp_path):
     assert policy.floors.tolist() == [0, 0]
     policy.save(path)
     with np.load(path) as archive:
-        assert archive["version"] == 2 and archive["floors"].tolist() == [0, 0]
+        assert archive["version"] == 3 and archive["floors"].tolist() == [0, 0]
     rewrite(path, floors=None)
     with pytest.raises(PolicyFileError, match="lacks .'floors'"):
         ExplorationPolicy.load(path)

@@ -34,7 +34,8 @@ class LocalGraph(ReadOnlyArrays):
         successors: int (n, k), the node after an action; -1 at full depth, where it is unknown.
         exact: whether the nodes are proved to be the true classes. If not, some nodes may be
             equivalent, by a derivation through longer words than were examined.
-        stable: whether examining longer words did not change the graph; True if `exact`.
+        stable: whether examining longer words did not change the graph; True if `exact`. This is
+            evidence that no equivalence is missed, and no proof.
 
     >>> graph = unroll(Equivalences(["a", "b"], ["a a ~", "b a ~ a b"]), depth=2)
     >>> graph

@@ -6,23 +6,26 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
 
 from easee import policy_file
-from easee._utils.arrays import Floats, ReadOnlyArrays
+from easee._utils.arrays import Floats, Mask, ReadOnlyArrays
 from easee._utils.checks import checked_array
 from easee._utils.tables import html_pairs, text_pairs
 from easee._utils.timing import timed
 from easee.errors import ArgumentError, ArgumentTypeError, ConvergenceError
+from easee.flow.arguments import without_small_weights
 from easee.flow.gain import gain
 from easee.flow.growth import growth, never_taken
 from easee.flow.network import push
-from easee.flow.objective import make_objective
+from easee.flow.objective import Objective, make_objective
 from easee.flow.solve import optimal_shares
 from easee.graph import LocalGraph, unroll
 from easee.priors.equivalences import Equivalences
@@ -30,6 +33,10 @@ from easee.priors.rates import action_floors
 
 if TYPE_CHECKING:
     from easee.viz.pictures import Picture
+
+# Shares of the sum of all weights. A layer with weight w changes the objective by at most w log n,
+# and the slope of a path by at most 745 w, since the logarithm of the smallest float is -745.
+NEGLIGIBLE_WEIGHTS = (1e-14, 1e-12)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +55,8 @@ class ExplorationPolicy(ReadOnlyArrays):
         floors: float (k,), the least probability of each action that follows from relations that
             usually hold. Explorers take an action with its floor, and follow `probabilities` for
             the rest. The certificate is that of `probabilities`, on the merged graph.
+        weights, interest, outcomes: what `balance` was given, as arrays, or None; `outcomes` is
+            sparse. The certificate is for these, and it is checked again when a file is loaded.
 
     >>> policy = compile(Equivalences(["a", "b"], ["a b ~ b a"]), depth=2)
     >>> policy.visits.round(3)
@@ -63,6 +72,9 @@ class ExplorationPolicy(ReadOnlyArrays):
     bound: float
     gap: float
     floors: Floats = None  # type: ignore[assignment]  # zeros by default
+    weights: Floats | None = None
+    interest: Mask | None = None
+    outcomes: csr_array | None = None
 
     def __post_init__(self) -> None:
         floors = checked_floors(self.floors, len(self.graph.actions))
@@ -129,20 +141,17 @@ class ExplorationPolicy(ReadOnlyArrays):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one `.npz` file atomically."""
-        certificate = (self.entropy, self.bound, self.gap)
-        policy_file.write(
-            path, self.graph, self.probabilities, self.visits, certificate, self.floors
-        )
+        contents = [getattr(self, name) for name in policy_file.Contents._fields]
+        policy_file.write(path, policy_file.Contents(*contents))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ExplorationPolicy:
-        """Read a file written by `save`.
+        """Read a file written by `save`, and check all that it says, also its certificate.
 
         Raises:
             PolicyFileError: the file is missing, damaged, of a newer version, or not a policy.
         """
-        graph, probabilities, visits, certificate, floors = policy_file.read(path)
-        return cls(graph, probabilities, visits, *certificate, floors)
+        return cls(**policy_file.read(path)._asdict())
 
 
 def checked_floors(floors: ArrayLike | None, n_actions: int) -> Floats:
@@ -208,6 +217,14 @@ def balance(
     with timed("build"):
         objective = make_objective(graph, weights=weights, interest=interest, outcomes=outcomes)
     shares = optimal_shares(graph, objective, tolerance)
+    if weights is not None and not _gap(objective, shares) <= tolerance:
+        # Beside weights of very different sizes, the smallest spoil the arithmetic of the others.
+        for smallest in NEGLIGIBLE_WEIGHTS:
+            kept = without_small_weights(weights, smallest)
+            with suppress(ArgumentError):  # no node of interest has any weight left
+                simpler = make_objective(graph, weights=kept, interest=interest, outcomes=outcomes)
+                other = optimal_shares(graph, simpler, tolerance)
+                shares = min(shares, other, key=lambda found: _gap(objective, found))
     with timed("certificate"):
         visits = push(objective.network, shares)
         probabilities = np.zeros(graph.successors.shape)
@@ -215,7 +232,17 @@ def balance(
         # Rounding errors may exceed the bound by a little.
         entropy = min(objective.value(visits), objective.bound)
         gap = objective.certificate(visits)
-    policy = ExplorationPolicy(graph, probabilities, visits, entropy, objective.bound, gap)
+    policy = ExplorationPolicy(
+        graph,
+        probabilities,
+        visits,
+        entropy,
+        objective.bound,
+        gap,
+        weights=None if weights is None else np.array(weights, dtype=float),
+        interest=None if interest is None else np.array(interest),
+        outcomes=None if outcomes is None else csr_array(outcomes, dtype=float, copy=True),
+    )
     if not gap <= tolerance:
         message = (
             f"expected a duality gap of at most {tolerance:.1e}, found {gap:.1e}: "
@@ -223,6 +250,10 @@ def balance(
         )
         raise ConvergenceError(message, gap, tolerance, policy)
     return policy
+
+
+def _gap(objective: Objective, shares: Floats) -> float:
+    return objective.certificate(push(objective.network, shares))
 
 
 def compile(

@@ -362,3 +362,105 @@ def test_invalid_arguments_of_a_single_environment_are_rejected(make, call, erro
 def test_invalid_numbers_of_environments_are_rejected(make, n_envs):
     with pytest.raises(easee.ArgumentError, match="n_envs"):
         make(n_envs, 0)
+
+
+# --- damaged arguments -------------------------------------------------------------------------
+
+RAGGED = [[0], [0, 1]]
+
+
+def contents(explorer):
+    """Return the state of an explorer as plain values."""
+    state = explorer.state_dict()
+    return {key: getattr(value, "tolist", lambda v=value: v)() for key, value in state.items()}
+
+
+@pytest.mark.parametrize("n_envs", [1, 2])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda explorer: explorer.step(RAGGED),
+        lambda explorer: explorer.step([0] * explorer.n_envs, RAGGED),
+        lambda explorer: explorer.step([0, [0]]),
+        lambda explorer: explorer.step([0] * (explorer.n_envs - 1) + [99]),
+        lambda explorer: explorer.step([0] * (explorer.n_envs - 1) + [10**30]),
+        lambda explorer: explorer.step([0] * (explorer.n_envs - 1) + [None]),
+        lambda explorer: explorer.step([0] * explorer.n_envs, np.zeros(explorer.n_envs, "V4")),
+        lambda explorer: explorer.reset(RAGGED),
+        lambda explorer: explorer.reset("nonsense"),
+        lambda explorer: explorer.sample(RAGGED),
+        lambda explorer: explorer.sample(np.zeros(explorer.n_actions, "V4")),
+        lambda explorer: explorer.choose(RAGGED, 0.5),
+        lambda explorer: explorer.choose([0] * explorer.n_envs, RAGGED),
+        lambda explorer: explorer.probabilities(RAGGED),
+    ],
+)
+def test_a_bad_entry_is_an_own_error_and_changes_nothing(make, n_envs, call):
+    explorer = make(n_envs, 0)
+    roll(explorer, 3)
+    before = contents(explorer)
+    with pytest.raises(easee.ArgumentError):
+        call(explorer)
+    assert contents(explorer) == before
+
+
+@pytest.mark.parametrize("n_envs", [10**30, 2**63, 10**12])
+def test_absurd_numbers_of_environments_are_rejected(make, n_envs):
+    with pytest.raises(easee.ArgumentError, match="n_envs of at most 10,000,000"):
+        make(n_envs, 0)
+
+
+@pytest.mark.parametrize("value", [np.array([1, 2]), [1, 2], None, {}, np.array(["a"])])
+def test_arrays_in_the_scalars_of_a_state_are_rejected(make, value):
+    explorer = make(2, 0)
+    state = explorer.state_dict()
+    for key in ("kind", "n_actions", "n_envs", *explorer._settings()):
+        with pytest.raises(easee.ArgumentError, match="of another explorer"):
+            explorer.load_state_dict(state | {key: value})
+    with pytest.raises(easee.ArgumentError, match="expected a state with the entries"):
+        explorer.load_state_dict(state | {1: value, "x": value})
+    for key in explorer._history():
+        large = np.full(2, 2**64 - 1, np.uint64)  # as int64 it would be -1
+        with pytest.raises(easee.ArgumentError, match="damaged"):
+            explorer.load_state_dict(state | {key: large})
+
+
+@pytest.mark.parametrize("n_envs", [1, 3])
+def test_nodes_keep_their_type(n_envs):
+    explorer = easee.Explorer(easee.compile(easee.commute("a", "b"), 4), n_envs, 0)
+    for kind in (np.int64, np.uint8, np.uint64, np.int32):
+        explorer.step(np.ones(n_envs, kind))
+        assert explorer.nodes.dtype == explorer.lengths.dtype == np.int64
+    explorer.load_state_dict(explorer.state_dict())
+    assert explorer.nodes.dtype == explorer.lengths.dtype == np.int64
+
+
+@pytest.mark.parametrize("n_envs", [1, 4])
+def test_a_mask_that_forbids_nothing_changes_nothing(make, n_envs):
+    plain, masked = make(n_envs, 5), make(n_envs, 5)
+    mask = np.ones(plain.n_actions, bool)
+    np.testing.assert_array_equal(roll(plain, 300), roll(masked, 300, mask=mask))
+    assert contents(plain) == contents(masked)
+
+
+@pytest.mark.parametrize("n_envs", [1, 4])
+def test_all_ways_to_ask_give_the_same_actions(make, n_envs):
+    first, second, third = (make(n_envs, 6) for _ in range(3))
+    greedy = np.zeros(n_envs, np.int64)
+    for i in range(200):
+        epsilon = (i % 11) / 10
+        actions = first.choose(greedy, epsilon)
+        np.testing.assert_array_equal(second.choose(lambda: greedy, epsilon), actions)
+        each = third.choose(greedy.tolist(), np.full(n_envs, epsilon))
+        np.testing.assert_array_equal(each, actions)
+        for explorer in (first, second, third):
+            explorer.step(actions)
+
+
+def test_an_environment_without_a_mask_is_not_changed_by_the_masks_of_others(make):
+    plain, masked = make(4, 5), make(4, 5)
+    mask = np.ones((4, plain.n_actions), bool)
+    mask[1, 1:] = False
+    expected, found = plain.sample(), masked.sample(mask)
+    np.testing.assert_array_equal(np.delete(found, 1), np.delete(expected, 1))
+    assert found[1] == 0

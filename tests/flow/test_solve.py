@@ -391,3 +391,20 @@ def test_rows_that_sum_to_slightly_more_than_1_do_not_lower_the_gap():
     assert expected > 1e-6
     for other in (table * (1 + 5e-7), table.astype(np.float32)):
         assert easee.duality_gap(policy.graph, other) == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        [3898.4, 3.8e10, 3.3e9, 2.3e-7, 5.7e9],
+        [6.21179664e-17, 2.98306697e-05, 7.87009886e-01, 1.71886183e-02, 1.95771665e-01],
+        [6.89486364e-13, 6.13146331e-18, 1.55309475e-09, 9.40592284e-01, 5.94077148e-02],
+        [2.89454451e-16, 2.58038967e-16, 5.48382959e-01, 1.05991200e-02, 4.41017921e-01],
+        [1.09064059e-16, 6.80211671e-08, 5.29838544e-04, 9.99470093e-01, 3.72251547e-13],
+    ],
+)
+def test_weights_over_many_orders_of_magnitude(weights):
+    graph = easee.unroll(easee.Equivalences(list("abcd"), ["b ~ c c c c"]), 5)
+    policy = easee.balance(graph, weights=weights)
+    gap = easee.duality_gap(graph, policy.probabilities, weights=weights)
+    assert policy.gap <= 1e-9 and gap == pytest.approx(policy.gap, abs=1e-12)

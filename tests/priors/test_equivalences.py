@@ -407,3 +407,56 @@ def test_independent_factors_commute_and_their_actions_undo_each_other():
         easee.independent(["a", "b", "c"])
     with pytest.raises(easee.PriorError, match="named twice"):
         easee.independent(["a", "b"], ["b", "c"])
+
+
+# --- texts of unknown origin -------------------------------------------------------------------
+
+SEPARATORS = ["\r", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"]
+
+
+@pytest.mark.parametrize("separator", SEPARATORS, ids=repr)
+def test_only_line_feeds_end_a_comment(separator, tmp_path):
+    text = f"actions: a b # first{separator}a ~\na b ~ b a # second{separator}b ~ a\n"
+    expected = Equivalences(["a", "b"], ["a b ~ b a"])
+    assert Equivalences.parse(text) == expected
+    (tmp_path / "prior.txt").write_bytes(text.encode())
+    assert Equivalences.load(tmp_path / "prior.txt") == expected
+
+
+@pytest.mark.parametrize("separator", SEPARATORS, ids=repr)
+def test_other_separators_are_white_space(separator):
+    text = f"actions: a{separator}b\na{separator}b ~ b a{separator}"
+    assert Equivalences.parse(text) == Equivalences(["a", "b"], ["a b ~ b a"])
+
+
+def test_lines_may_end_in_carriage_return_and_line_feed(tmp_path):
+    (tmp_path / "prior.txt").write_bytes(b"actions: a b\r\na b ~ b a # c\r\n")
+    assert Equivalences.load(tmp_path / "prior.txt").pairs == ((("a", "b"), ("b", "a")),)
+
+
+def test_many_actions_and_relations_can_be_read():
+    """In linear time; a cubic parser would take hours."""
+    names = [f"a{i}" for i in range(20_000)]
+    lines = [f"{name} {name} ~ {name}" for name in names[:2000]]
+    omega = Equivalences.parse("\n".join(["actions: " + " ".join(names), *lines]))
+    assert omega.actions == tuple(names) and len(omega) == 2000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x" * 10**5,
+        "actions: " + "x" * 10**5 + " ~",
+        "actions: a b\n" + "a " * 10**5,
+        "actions: a b\na ~ " + "z" * 10**5,
+        "actions: a b\na ~ " + "z " * 10**5,
+        "actions: a b\na ~ @ " + "9" * 10**5,
+        "actions: a a " + "b" * 10**5,
+        "actions: " + " ".join(f"a{i}" for i in range(10**4)) + "\nhello ~",
+    ],
+    ids=range(8),
+)
+def test_errors_quote_at_most_a_line(text):
+    with pytest.raises(PriorError) as error:
+        Equivalences.parse(text)
+    assert len(str(error.value)) < 500

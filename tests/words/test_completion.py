@@ -3,6 +3,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import assume, given
 
+import easee.words.completion as completion
 from easee import Equivalences, inverse, priors
 from easee.words.completion import Budget, complete
 from easee.words.presentation import rules_of
@@ -62,7 +63,7 @@ def test_budgets_stop_completion():
     pairs = priors.get("rotation-grid-complete").indexed.pairs
     assert len(complete(3, pairs, Budget(rules=10, overlaps=10_000)).pairs) <= 11
     assert not complete(3, pairs, Budget(rules=10_000, overlaps=50)).confluent
-    assert not complete(3, pairs, Budget(10_000, 10_000_000, seconds=0.2)).confluent
+    assert not complete(3, pairs, Budget(10_000, 10_000_000, work=100_000)).confluent
 
 
 @given(presentations())
@@ -120,3 +121,50 @@ def test_groups_and_priors_agree_with_libsemigroups(name):
     omega = GROUPS[name] if name in GROUPS else priors.get(name)
     finished = agrees_with_libsemigroups(omega, 3 if len(omega.actions) > 4 else 6)
     assert finished == (name not in INCOMPLETE)
+
+
+@pytest.mark.parametrize(
+    ("letters", "pairs"),
+    [
+        # Only one of 24 orders completes, with little work or with much.
+        (6, [((2, 3), (3, 1)), ((5,), (1, 1)), ((0, 5), ()), ((4, 0), (2, 2)), ((), (5, 2))]),
+        (
+            5,
+            [
+                ((1, 2, 3, 3, 2), (1, 2, 0, 4)),
+                ((0,), ()),
+                ((1, 2, 2, 1), (0, 4, 0, 3, 0)),
+                ((0, 3, 1), (4, 4)),
+                ((), (1, 1, 0, 4, 0)),
+            ],
+        ),
+    ],
+)
+def test_the_work_suffices_for_systems_that_complete_late(letters, pairs):
+    assert complete(letters, pairs).confluent
+
+
+def test_the_work_of_all_orders_together_is_limited(monkeypatch):
+    systems = []
+    put = completion._System.__init__
+
+    def remember(self, order):
+        put(self, order)
+        systems.append(self)
+
+    monkeypatch.setattr(completion._System, "__init__", remember)
+    pairs = [((0, 1), (0, 2)), ((0, 3, 3, 0), ())]
+    rules = complete(4, pairs)
+    work = sum(system.work for system in systems)
+    assert not rules.confluent and len(systems) == 24
+    assert 0 < work < 1.1 * Budget.default(2).work  # the last relation may exceed it a little
+    assert complete(4, pairs).pairs == rules.pairs
+
+
+@given(presentations())
+def test_both_ways_to_reduce_agree(omega):
+    letters, pairs = omega.indexed
+    system = rules_of(omega.indexed)._system
+    for word in all_words(letters, 5):
+        encoded = system.encode(word)
+        assert system._reduce_by_search(encoded) == system._reduce_by_suffix(encoded)

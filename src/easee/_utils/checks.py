@@ -12,6 +12,8 @@ from easee._utils.arrays import Floats
 from easee.errors import ArgumentError, ArgumentTypeError
 
 MOST_NAMES = 30  # in a list of known names
+LONG = 200  # characters; longer names are not compared with others
+LINES = 240  # characters of a list of all names
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -23,12 +25,24 @@ def nearest(name: str, known: Iterable[str]) -> str:
     'expected one of: left, right'
     """
     names = list(known)
-    close = difflib.get_close_matches(name, names, n=1)
+    close = difflib.get_close_matches(name, names, n=1) if len(name) < LONG else []
     if close:
         return f"did you mean {close[0]!r}?"
     shown = names if len(names) <= MOST_NAMES else names[: MOST_NAMES // 2]
     more = f" and {len(names) - len(shown)} more" if len(shown) < len(names) else ""
-    return f"expected one of: {', '.join(shown)}{more}"
+    return f"expected one of: {excerpt(', '.join(shown), LINES)}{more}"
+
+
+def excerpt(value: object, most: int = 80) -> str:
+    """Return a text, or the repr of anything else, cut to about a line.
+
+    >>> excerpt("left right " * 100, most=40)
+    'left right lef ... (1100 characters)'
+    """
+    text = value if isinstance(value, str) else repr(value)
+    if len(text) <= most:
+        return text
+    return f"{text[: most - 26].rstrip()} ... ({len(text)} characters)"  # 26: for the rest
 
 
 def checked_count(value: Any, name: str, least: int = 1) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
+from easee._utils.checks import excerpt
 from easee.envs.action_names import logger, match_actions
 from easee.errors import ArgumentError, ArgumentTypeError
 from easee.explorers.base import BaseExplorer
@@ -125,16 +126,38 @@ def check_space(space: spaces.Space[Any]) -> None:
         )
 
 
-def executed_actions(actions: Actions, info: dict[str, Any]) -> Actions:
+def executed_action(value: Any, n_actions: int, env: int = 0) -> int:
+    """Return the action that `info["executed_action"]` reports.
+
+    >>> executed_action(1.7, n_actions=3)
+    Traceback (most recent call last):
+    easee.errors.ArgumentTypeError: expected info['executed_action'] as an action from 0 to 2, ...
+    """
+    number = (
+        value.item() if isinstance(value, np.ndarray | np.generic) and value.size == 1 else value
+    )
+    if isinstance(number, int) and not isinstance(number, bool) and 0 <= number < n_actions:
+        return number
+    raise ArgumentTypeError(
+        f"expected info[{EXECUTED!r}] as an action from 0 to {n_actions - 1}, found "
+        f"{excerpt(repr(value))} in environment {env}: report the number of the action that was "
+        "executed, or leave the entry out"
+    )
+
+
+def executed_actions(actions: Actions, info: dict[str, Any], n_actions: int) -> Actions:
     """Return actions of vector environments, or those executed instead where `info` reports them.
 
-    >>> executed_actions(np.array([0, 1]), {EXECUTED: np.array([2, 0])})
+    >>> executed_actions(np.array([0, 1]), {EXECUTED: np.array([2, 0])}, n_actions=3)
     array([2, 0])
     """
     if EXECUTED not in info:
         return actions
     reported = info.get(f"_{EXECUTED}", np.ones(len(actions), bool))
-    return np.where(reported, info[EXECUTED], actions).astype(np.int64)
+    followed = actions.copy()
+    for env in np.flatnonzero(reported).tolist():
+        followed[env] = executed_action(info[EXECUTED][env], n_actions, env)
+    return followed
 
 
 def _listed(actions: Sequence[str] | int) -> str:

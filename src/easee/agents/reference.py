@@ -15,7 +15,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from easee._utils.checks import nearest
-from easee.agents.compat import EXECUTED, check_space, executed_actions
+from easee.agents.compat import EXECUTED, check_space, executed_action, executed_actions
 from easee.agents.reference_policy import FLOOR, IMPOSSIBLE, Reference, fit_reference, log_reference
 from easee.envs.action_names import action_names, vector_action_names
 from easee.errors import ArgumentError, ArgumentTypeError
@@ -79,7 +79,8 @@ class ReferenceObservation(gym.Wrapper[Any, Any, Any, Any]):
         """Take an action, and move the node along it."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         # Not reset at the end of an episode: the last observation shows the node reached.
-        self.explorer.step_one(int(info.get(EXECUTED, action)), False)
+        taken = info.get(EXECUTED, action)
+        self.explorer.step_one(executed_action(taken, self.explorer.n_actions), False)
         observation, info = self._extended(observation, info)
         return observation, reward, terminated, truncated, info
 
@@ -151,9 +152,10 @@ class VectorReferenceObservation(gym.vector.VectorWrapper):
         """Take actions, and move the nodes along them."""
         observations, rewards, terminated, truncated, info = self.env.step(actions)
         dones: Mask = np.asarray(terminated) | np.asarray(truncated)
-        executed = executed_actions(np.asarray(actions), info)
+        n_actions = self.explorer.n_actions
+        executed = executed_actions(np.asarray(actions), info, n_actions)
         # With SAME_STEP, the entries of an episode's last step are here.
-        self.explorer.step(executed_actions(executed, info.get("final_info", {})))
+        self.explorer.step(executed_actions(executed, info.get("final_info", {}), n_actions))
         if self._mode == AutoresetMode.SAME_STEP:
             info = self._with_final(info, dones)
             self.explorer.reset(dones)

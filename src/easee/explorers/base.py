@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import easee.explorers.checks as checks
-from easee._utils.checks import checked_count
+from easee._utils.checks import excerpt
 from easee.errors import ArgumentError, ArgumentTypeError
 from easee.explorers.checks import Seed
 from easee.explorers.sampling import Actions, Mask, restrict
@@ -34,8 +34,8 @@ class BaseExplorer(ABC):
     """
 
     def __init__(self, n_actions: int, n_envs: int = 1, seed: Seed = None) -> None:
-        self.n_actions = checked_count(n_actions, "n_actions")
-        self.n_envs = checked_count(n_envs, "n_envs")
+        self.n_actions = checks.checked_size(n_actions, "n_actions")
+        self.n_envs = checks.checked_size(n_envs, "n_envs")
         self.rng = checks.checked_generator(seed)
         self._block: list[float] = []  # uniforms drawn ahead for a single environment
         self._explored: Mask | bool = False
@@ -163,22 +163,24 @@ class BaseExplorer(ABC):
         """
         own = self.state_dict()
         if not isinstance(state, dict) or set(state) != set(own):
+            found = list(state) if isinstance(state, dict) else state
             raise ArgumentError(
-                f"expected a state with the entries {sorted(own)}, "
-                f"found {sorted(state) if isinstance(state, dict) else state!r}"
+                f"expected a state with the entries {sorted(own)}, found {excerpt(found, 200)}"
             )
         for key, value in own.items():
-            if isinstance(value, str | int | float) and state[key] != value:
+            if isinstance(value, str | int | float) and not _equals(state[key], value):
                 raise ArgumentError(
                     f"this state is of another explorer: expected {key}={value!r}, "
-                    f"found {state[key]!r}"
+                    f"found {excerpt(repr(state[key]))}"
                 )
         uniforms = checks.checked_uniforms(state["uniforms"])
         generator = type(self.rng.bit_generator)()
         try:
             generator.state = state["rng"]
-        except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
-            raise ArgumentError(f"this state has another kind of generator: {error}") from None
+        except (TypeError, ValueError, LookupError, AttributeError, OverflowError) as error:
+            raise ArgumentError(
+                f"this state has another kind of generator, or a damaged one: {error}"
+            ) from None
         history = {
             name: checks.checked_integers(state[name], name, self.n_envs, largest)
             for name, largest in self._history().items()
@@ -260,3 +262,8 @@ class BaseExplorer(ABC):
                 f"expected an explorer of one environment, found {self.n_envs} environments: "
                 "use sample, choose and step"
             )
+
+
+def _equals(found: Any, value: str | float) -> bool:
+    """Return whether an entry of a state is a value; arrays are not."""
+    return isinstance(found, str | int | float | np.number) and bool(found == value)

@@ -29,14 +29,25 @@ class UniformExplorer(BaseExplorer):
             self._check_single()
 
     def _sample(self, mask: Mask | None) -> Actions:
-        if mask is None:
-            return self.rng.integers(self.n_actions, size=self.n_envs)
-        return draw_masked(np.ones(mask.shape), mask, self._uniforms())
+        if self.n_envs == 1:
+            actions = np.array((self._any_action(),))
+        else:
+            actions = self.rng.integers(self.n_actions, size=self.n_envs)
+        if mask is not None:
+            # Draw forbidden actions again, so that a mask that forbids none changes nothing.
+            forbidden = ~mask[np.arange(self.n_envs), actions]
+            if forbidden.any():
+                again = draw_masked(np.ones(mask.shape), mask, self._uniforms())
+                actions = np.where(forbidden, again, actions)
+        return actions
 
     def _probabilities(self) -> NDArray[np.float64]:
         return np.full((self.n_envs, self.n_actions), 1.0 / self.n_actions)
 
     def _sample_one(self) -> int:
+        return self._any_action()
+
+    def _any_action(self) -> int:
         return int(self._uniform() * self.n_actions)
 
     def _step(self, actions: Actions, dones: Mask) -> None:
@@ -94,7 +105,7 @@ class ZetaExplorer(UniformExplorer):
 
     def _sample_one(self) -> int:
         if not self.remaining[0]:
-            self.repeated[0] = super()._sample_one()
+            self.repeated[0] = self._any_action()
             self.remaining[0] = self.rng.zipf(self.mu)
         return int(self.repeated[0])
 

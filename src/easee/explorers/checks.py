@@ -5,10 +5,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from easee._utils.checks import checked_count, excerpt
 from easee.errors import ArgumentError, ArgumentTypeError
 from easee.explorers.sampling import Actions, Mask
 
 Seed = int | np.integer[Any] | np.random.Generator | None
+
+MOST = 10_000_000  # environments or actions of an explorer
+
+
+def checked_size(value: Any, name: str) -> int:
+    """Return a number of environments or actions.
+
+    >>> checked_size(10**30, "n_envs")
+    Traceback (most recent call last):
+    easee.errors.ArgumentError: expected n_envs of at most 10,000,000, found ...
+    """
+    count = checked_count(value, name)
+    if count > MOST:
+        raise ArgumentError(f"expected {name} of at most {MOST:,}, found {count:,}")
+    return count
 
 
 def checked_generator(seed: Seed) -> np.random.Generator:
@@ -26,8 +42,7 @@ def checked_actions(actions: ArrayLike, n_envs: int, n_actions: int) -> Actions:
     array = _per_env(actions, n_envs)
     if array.shape != (n_envs,):
         raise ArgumentError(
-            f"expected one action for each of {n_envs} environments, "
-            f"found an array of shape {array.shape}"
+            f"expected one action for each of {n_envs} environments, found {_found(actions, array)}"
         )
     if array.dtype.kind not in "iu":
         raise ArgumentTypeError(f"expected actions as integers, found {array.dtype}")
@@ -35,7 +50,9 @@ def checked_actions(actions: ArrayLike, n_envs: int, n_actions: int) -> Actions:
     # Viewed as unsigned, negative numbers are large: one comparison finds both. For small arrays,
     # count_nonzero takes half the time of any.
     if np.count_nonzero(integers.view(np.uint64) >= n_actions):
-        raise ArgumentError(f"expected actions from 0 to {n_actions - 1}, found {array.tolist()}")
+        raise ArgumentError(
+            f"expected actions from 0 to {n_actions - 1}, found {excerpt(array.tolist())}"
+        )
     return integers
 
 
@@ -45,12 +62,8 @@ def checked_flags(flags: ArrayLike | None, name: str, n_envs: int) -> Mask:
         return np.zeros(n_envs, bool)
     array = _per_env(flags, n_envs)
     if array.shape != (n_envs,):
-        raise ArgumentError(f"expected {name} of shape ({n_envs},), found shape {array.shape}")
-    if array.dtype.kind == "b":
-        return array
-    if not np.isin(array, (0, 1)).all():
-        raise ArgumentTypeError(f"expected {name} as booleans, found {array.dtype}")
-    return array.astype(bool)
+        raise ArgumentError(f"expected {name} of shape ({n_envs},), found {_found(flags, array)}")
+    return _as_booleans(array, name)
 
 
 def checked_which(which: ArrayLike | None, n_envs: int) -> Mask:
@@ -60,10 +73,11 @@ def checked_which(which: ArrayLike | None, n_envs: int) -> Mask:
     """
     if which is None:
         return np.ones(n_envs, bool)
-    if np.asarray(which).dtype != bool:
+    if _as_array(which).dtype != bool:
         raise ArgumentTypeError(
             f"expected which as booleans, one for each of {n_envs} environments, found "
-            f"{which!r}: to reset some by number, pass np.isin(np.arange(n_envs), numbers)"
+            f"{excerpt(repr(which))}: to reset some by number, pass "
+            "np.isin(np.arange(n_envs), numbers)"
         )
     return checked_flags(which, "which", n_envs)
 
@@ -72,7 +86,7 @@ def checked_epsilon(epsilon: float | ArrayLike, n_envs: int) -> float | NDArray[
     """Return the exploration probability, a float or float (n_envs,)."""
     array = _as_array(epsilon)
     if array.dtype.kind not in "biuf":
-        raise ArgumentTypeError(f"expected epsilon as a number, found {epsilon!r}")
+        raise ArgumentTypeError(f"expected epsilon as a number, found {excerpt(repr(epsilon))}")
     if array.shape not in ((), (n_envs,)):
         raise ArgumentError(
             f"expected epsilon as a number or of shape ({n_envs},), found {array.shape}"
@@ -86,15 +100,13 @@ def checked_mask(mask: ArrayLike | None, n_envs: int, n_actions: int) -> Mask | 
     """Return the allowed actions, bool (n_envs, k), or None if all are."""
     if mask is None:
         return None
-    array = np.asarray(mask)
+    array = _as_array(mask)
     if array.shape not in ((n_actions,), (n_envs, n_actions)):
         raise ArgumentError(
             f"expected a mask of shape ({n_actions},) or ({n_envs}, {n_actions}), "
-            f"found {array.shape}"
+            f"found {_found(mask, array)}"
         )
-    if not np.isin(array, (0, 1)).all():
-        raise ArgumentTypeError(f"expected a mask of booleans, found {array.dtype}")
-    array = np.broadcast_to(array.astype(bool), (n_envs, n_actions))
+    array = np.broadcast_to(_as_booleans(array, "a mask"), (n_envs, n_actions))
     empty = ~array.any(axis=1)
     if empty.any():
         raise ArgumentError(f"the mask of environment {int(empty.argmax())} allows no action")
@@ -109,9 +121,11 @@ def checked_integers(value: Any, name: str, n_envs: int, largest: float) -> NDAr
             f"this state is damaged: expected {name} as integers of shape ({n_envs},), "
             f"found {array.dtype} of shape {array.shape}"
         )
+    largest = min(largest, np.iinfo(np.int64).max)
     if array.min() < 0 or array.max() > largest:
         raise ArgumentError(
-            f"this state is damaged: expected {name} from 0 to {largest}, found {array.tolist()}"
+            f"this state is damaged: expected {name} from 0 to {largest}, "
+            f"found {excerpt(array.tolist())}"
         )
     return array.astype(np.int64)
 
@@ -125,13 +139,29 @@ def checked_uniforms(value: Any) -> list[float]:
 
 def _per_env(values: ArrayLike, n_envs: int) -> NDArray[Any]:
     """Return an array; a number is enough for a single environment."""
-    array = np.asarray(values)
+    array = _as_array(values)
     return array.reshape(1) if array.shape == () and n_envs == 1 else array
 
 
 def _as_array(value: Any) -> NDArray[Any]:
-    """Return an array, of dtype object if rows differ in length."""
+    """Return an array; if rows differ in length, one of dtype object without axes."""
     try:
         return np.asarray(value)
     except ValueError:
         return np.asarray(None)
+
+
+def _found(value: Any, array: NDArray[Any]) -> str:
+    """Describe an array of the wrong shape."""
+    ragged = array.dtype == object and array.shape == () and isinstance(value, list | tuple)
+    return "rows of different lengths" if ragged else f"an array of shape {array.shape}"
+
+
+def _as_booleans(array: NDArray[Any], name: str) -> Mask:
+    """Return an array of zeros and ones as booleans."""
+    if array.dtype.kind == "b":
+        return array
+    # Texts and structures cannot be compared with numbers.
+    if array.dtype.kind not in "iufO" or not np.isin(array, (0, 1)).all():
+        raise ArgumentTypeError(f"expected {name} of booleans, found {array.dtype}")
+    return array.astype(bool)

@@ -55,12 +55,16 @@ class Explorer(BaseExplorer):
     @property
     def nodes(self) -> NDArray[np.int64]:
         """Node of each environment, int (n_envs,); 0 is the empty word."""
-        return np.array([self._walker.node]) if self.n_envs == 1 else self._nodes.copy()
+        if self.n_envs == 1:
+            return np.array([self._walker.node], np.int64)
+        return self._nodes.copy()
 
     @property
     def lengths(self) -> NDArray[np.int64]:
         """Number of actions since the last restart of each environment, int (n_envs,)."""
-        return np.array([self._walker.length]) if self.n_envs == 1 else self._lengths.copy()
+        if self.n_envs == 1:
+            return np.array([self._walker.length], np.int64)
+        return self._lengths.copy()
 
     @cached_property
     def entropies(self) -> NDArray[np.float64]:
@@ -87,14 +91,16 @@ class Explorer(BaseExplorer):
 
     def _step(self, actions: Actions, dones: Mask) -> None:
         # In-place operations: with few environments, the number of NumPy calls determines the time.
+        # The attributes are set at the end, so that an error on the way changes nothing.
         index = self._nodes * self.n_actions
         index += actions
-        self._nodes = nodes = self._next_nodes.take(index).astype(np.int64)
-        self._lengths += 1
+        nodes = self._next_nodes.take(index).astype(np.int64)
+        lengths = self._lengths + 1
         restarts = nodes < 0
-        restarts |= self._lengths >= self.table.depth
+        restarts |= lengths >= self.table.depth
         restarts |= dones
-        nodes[restarts] = self._lengths[restarts] = 0
+        nodes[restarts] = lengths[restarts] = 0
+        self._nodes, self._lengths = nodes, lengths
 
     def _forget(self, which: Mask) -> None:
         if self.n_envs > 1:

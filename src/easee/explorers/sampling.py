@@ -30,6 +30,9 @@ def draw(cumulative: NDArray[np.float64], uniforms: NDArray[np.float64]) -> Acti
 def restrict(probabilities: NDArray[np.float64], mask: Mask) -> NDArray[np.float64]:
     """Restrict rows (n, k) to a mask and scale them to sum 1; uniform on the mask where all are 0.
 
+    Rows from which the mask takes nothing stay the same to the last bit, and with them the actions
+    that are drawn from them.
+
     >>> restrict(np.array([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]), np.array([[False, True, True]]))
     array([[0. , 1. , 0. ],
            [0. , 0.5, 0.5]])
@@ -37,7 +40,8 @@ def restrict(probabilities: NDArray[np.float64], mask: Mask) -> NDArray[np.float
     allowed = np.where(mask, probabilities, 0.0)
     total = allowed.sum(axis=1, keepdims=True)
     allowed = np.where(total > 0, allowed, mask)
-    allowed /= allowed.sum(axis=1, keepdims=True)
+    whole = (allowed == probabilities).all(axis=1, keepdims=True) & (np.abs(total - 1.0) < 1e-9)
+    allowed /= np.where(whole, 1.0, allowed.sum(axis=1, keepdims=True))
     return allowed
 
 

@@ -31,13 +31,12 @@ class Walker:
 
     def step(self, action: int, done: bool) -> None:
         """Move along an action, by the rules of `PolicyTable`."""
-        node = self.next_nodes[action]
-        self.length += 1
-        if done or node < 0 or self.length >= self.depth:
-            node = self.length = 0
-        self.node = node
+        node, length = self.next_nodes[action], self.length + 1
+        if done or node < 0 or length >= self.depth:
+            node = length = 0
         row = self.rows.get(node)
         self.cumulative, self.next_nodes = self._read_row(node) if row is None else row
+        self.node, self.length = node, length
 
     def _read_row(self, node: int) -> Row:
         if len(self.rows) >= MAX_ROWS:

@@ -78,7 +78,10 @@ class PolicyTable:
     @classmethod
     def fixed(cls, probabilities: ArrayLike) -> PolicyTable:
         """Build the table of a single node with given action probabilities, float (k,)."""
-        row = np.asarray(probabilities, float)
+        try:
+            row = np.asarray(probabilities, float)
+        except (TypeError, ValueError):
+            row = np.zeros(0)
         if row.ndim != 1 or not len(row) or not (row >= 0).all() or abs(row.sum() - 1.0) > 1e-9:
             raise ArgumentError(
                 f"expected probabilities of actions that sum to 1, found {probabilities!r}"
@@ -100,6 +103,6 @@ def _floors(policy: ExplorationPolicy, floor: Floor) -> Floats:
     k = len(policy.graph.actions)
     if floor is None:
         return policy.floors
-    if np.ndim(floor) == 0:
+    if not isinstance(floor, list | tuple) and np.ndim(floor) == 0:
         return np.full(k, checked_share(floor, "floor") / k)
     return checked_floors(floor, k)

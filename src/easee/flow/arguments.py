@@ -25,6 +25,17 @@ def layer_weights(graph: LocalGraph, weights: ArrayLike | None = None) -> Floats
     return values / float(values.sum())
 
 
+def without_small_weights(weights: ArrayLike, smallest: float) -> Floats:
+    """Return weights with those set to 0 that are smaller than a share of their sum.
+
+    >>> without_small_weights([1e-20, 1.0, 3.0], 1e-12)
+    array([0., 1., 3.])
+    """
+    values = np.asarray(weights, float)
+    scaled = values / values.max()
+    return np.where(scaled < smallest * scaled.sum(), 0.0, values)
+
+
 def check_interest(graph: LocalGraph, interest: ArrayLike) -> Mask:
     """Return the nodes of interest as an array, bool (n,)."""
     chosen = np.asarray(interest)

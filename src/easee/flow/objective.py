@@ -24,11 +24,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from easee._utils.arrays import Floats, Mask, dot, sum_at
-from easee.errors import ArgumentError
+from easee._utils.memory import free_memory
+from easee.errors import ArgumentError, GraphTooLargeError
 from easee.flow.arguments import check_interest, check_outcomes, layer_weights
 from easee.flow.network import Network, best_values, network
 from easee.graph import LocalGraph
 
+HOLDER_BYTES = 64  # memory for each pair of a node and a step
 EQUAL_ENTROPY = 1e-12  # entropies of outcomes that differ by less are considered equal
 
 Ids = NDArray[np.int64]
@@ -239,10 +241,18 @@ def holders(graph: LocalGraph) -> tuple[Ids, Ids]:
 
     A node can hold mass at the step of its own layer, and a dead end also at all later ones up to
     the deepest layer.
+
+    Raises:
+        GraphTooLargeError: the pairs do not fit in memory.
     """
     own = graph.depths.astype(np.int64)
     last = np.where(graph.ends, own[-1], own)
     counts = last - own + 1
+    if HOLDER_BYTES * int(counts.sum()) > free_memory():
+        raise GraphTooLargeError(
+            f"expected outcomes of a graph whose dead ends fit in memory with every step that mass "
+            f"waits there, found {counts.sum():,} pairs of a node and a step: use a smaller depth"
+        )
     nodes = np.repeat(np.arange(len(graph)), counts)
     waited = np.arange(nodes.size) - np.repeat(np.cumsum(counts) - counts, counts)
     steps = own[nodes] + waited

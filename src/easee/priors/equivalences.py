@@ -13,6 +13,7 @@ import logging
 import math
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,7 +23,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from easee._utils.arrays import Floats
-from easee._utils.checks import nearest
+from easee._utils.checks import excerpt, nearest
 from easee._utils.files import replacing
 from easee.errors import ArgumentTypeError, PriorError, UnknownActionError
 from easee.words import presentation as word_problem
@@ -78,16 +79,14 @@ class Equivalences:
         object.__setattr__(self, "actions", check_action_names(actions))
         relations: dict[frozenset[Word], tuple[Relation, float]] = {}  # the pairs are unordered
         for pair, rate in _flatten(pairs):
-            for name in itertools.chain(*pair):
-                if name not in self._index:
-                    raise _unknown_action(name, self.actions, _relation_text(pair))
+            _check_known(pair, self._index)
             if pair[0] == pair[1]:
                 continue
             _, known = relations.setdefault(frozenset(pair), (pair, rate))
             if known != rate:
                 raise PriorError(
-                    f"two rates for one relation: '{_relation_text(pair)}' fails in a share of "
-                    f"{known:g} and of {rate:g} of the states: remove one of them"
+                    f"two rates for one relation: '{excerpt(_relation_text(pair))}' fails in a "
+                    f"share of {known:g} and of {rate:g} of the states: remove one of them"
                 )
         object.__setattr__(self, "pairs", tuple(pair for pair, _ in relations.values()))
         object.__setattr__(self, "_rates", tuple(rate for _, rate in relations.values()))
@@ -193,21 +192,27 @@ class Equivalences:
         """
         if not isinstance(text, str):
             raise PriorError(f"expected a prior as text, found {type(text).__name__}")
-        actions: tuple[str, ...] | None = None
-        pairs: list[AnyRelation] = []
-        for number, raw in enumerate(text.removeprefix("\ufeff").splitlines(), start=1):
+        actions: tuple[str, ...] = ()
+        index: dict[str, int] = {}
+        pairs: list[tuple[Word, Word, float]] = []
+        # Only line feeds end a line; other separators are white space.
+        for number, raw in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
             line = raw.split("#", 1)[0].strip()
             if not line:
                 continue
             try:
-                if actions is None:
+                if not actions:
                     actions = check_action_names(_action_line(line))
+                    index = {name: i for i, name in enumerate(actions)}
                 else:
-                    pairs.append(cls(actions, [line]))
+                    pair, rate = as_relation(line)
+                    _check_known(pair, index)
+                    pairs.append((*pair, rate))
             except PriorError as error:
                 # Keep the class of the error: it may be an UnknownActionError.
-                raise type(error)(f"line {number}: {error} (in {raw.strip()!r})") from None
-        if actions is None:
+                where = f"(in {excerpt(raw.strip())!r})"
+                raise type(error)(f"line {number}: {error} {where}") from None
+        if not actions:
             raise PriorError("no actions: expected a first line such as 'actions: left right'")
         return cls(actions, pairs)
 
@@ -215,7 +220,8 @@ class Equivalences:
     def load(cls, path: str | os.PathLike[str]) -> Equivalences:
         """Read a prior from a text file; see `parse` for the format."""
         try:
-            return cls.parse(Path(path).read_text(encoding="utf-8"))
+            # Not `read_text`, which would turn carriage returns into line feeds.
+            return cls.parse(Path(path).read_bytes().decode("utf-8"))
         except OSError as error:
             raise PriorError(f"cannot read the prior {str(path)!r}: {error.strerror}") from error
         except UnicodeDecodeError as error:
@@ -241,11 +247,11 @@ def check_action_names(names: Iterable[str]) -> tuple[str, ...]:
     ('left', 'right')
     """
     if isinstance(names, str) or not isinstance(names, Iterable):
-        raise PriorError(f"expected a list of action names, found {names!r}")
+        raise PriorError(f"expected a list of action names, found {_quoted(names)}")
     if isinstance(names, set | frozenset):
         raise PriorError(
             f"expected a list of action names in the environment's order, found a "
-            f"{type(names).__name__}, which is unordered: {sorted(map(str, names))}"
+            f"{type(names).__name__}, which is unordered: {excerpt(sorted(map(str, names)))}"
         )
     # Convert numpy.str_ to str.
     checked = tuple(str(name) if isinstance(name, str) else name for name in names)
@@ -253,16 +259,19 @@ def check_action_names(names: Iterable[str]) -> tuple[str, ...]:
         raise PriorError("no actions: expected at least one action name, found none")
     for name in checked:
         if not isinstance(name, str):
-            raise PriorError(f"expected action names as text, found {name!r}")
+            raise PriorError(f"expected action names as text, found {_quoted(name)}")
         valid = name.isprintable() and not set(name) & set(" ~#") and not name.startswith("@")
         if not valid or name in ("", EMPTY) or name.endswith(","):
             raise PriorError(
-                f"invalid action name {name!r}: expected printable text without white space, "
-                f"'~' or '#', without '@' at its start and ',' at its end, other than {EMPTY!r}"
+                f"invalid action name {_quoted(name)}: expected printable text without white "
+                f"space, '~' or '#', without '@' at its start and ',' at its end, other than "
+                f"{EMPTY!r}"
             )
-    repeated = next((name for i, name in enumerate(checked) if name in checked[:i]), None)
-    if repeated is not None:
-        raise PriorError(f"action {repeated!r} is named twice: give every action its own name")
+    if len(set(checked)) < len(checked):
+        repeated = next(name for name, count in Counter(checked).items() if count > 1)
+        raise PriorError(
+            f"action {_quoted(repeated)} is named twice: give every action its own name"
+        )
     return checked
 
 
@@ -275,8 +284,16 @@ def word_indices(word: AnyWord, index: Mapping[str, int]) -> tuple[int, ...]:
         raise _unknown_action(error.args[0], index, " ".join(names)) from None
 
 
+def _check_known(pair: Relation, known: Mapping[str, int]) -> None:
+    for name in itertools.chain(*pair):
+        if name not in known:
+            raise _unknown_action(name, known, _relation_text(pair))
+
+
 def _unknown_action(name: str, known: Iterable[str], text: str) -> UnknownActionError:
-    return UnknownActionError(f"unknown action {name!r} in {text!r}: {nearest(name, known)}")
+    return UnknownActionError(
+        f"unknown action {_quoted(name)} in {excerpt(text)!r}: {nearest(name, known)}"
+    )
 
 
 def _action_line(line: str) -> list[str]:
@@ -298,7 +315,9 @@ def as_word(word: AnyWord) -> Word:
         return () if parts == (EMPTY,) else parts
     names = tuple(word) if isinstance(word, Iterable) else (None,)
     if not all(isinstance(name, str) for name in names):
-        raise ArgumentTypeError(f"expected a word as text or a sequence of names, found {word!r}")
+        raise ArgumentTypeError(
+            f"expected a word as text or a sequence of names, found {_quoted(word)}"
+        )
     return tuple(map(str, names))  # Convert numpy.str_ to str.
 
 
@@ -309,15 +328,15 @@ def as_relation(pair: AnyRelation) -> tuple[Relation, float]:
         sides = text.split("~")
         if len(sides) != 2:
             raise PriorError(
-                f"malformed relation {pair!r}: expected two words separated by one '~', "
+                f"malformed relation {_quoted(pair)}: expected two words separated by one '~', "
                 f"found {len(sides) - 1} '~'"
             )
         rate = _checked_rate(after_at[0], pair) if after_at else 0.0
         return (as_word(sides[0]), as_word(sides[1])), rate
     if not isinstance(pair, Sequence) or len(pair) not in (2, 3):
         raise PriorError(
-            f"malformed relation {pair!r}: expected a pair of words, with a rate if it usually "
-            "holds, or text with '~'"
+            f"malformed relation {_quoted(pair)}: expected a pair of words, with a rate if it "
+            "usually holds, or text with '~'"
         )
     rate = _checked_rate(pair[2], pair) if len(pair) == 3 else 0.0
     return (as_word(pair[0]), as_word(pair[1])), rate
@@ -330,15 +349,15 @@ def _checked_rate(rate: Any, pair: AnyRelation) -> float:
         number = math.nan
     if not 0.0 <= number < 1.0:
         raise PriorError(
-            f"invalid rate {rate!r} in {pair!r}: expected the share of states in which the "
-            "relation fails, a number from 0 (never) to less than 1"
+            f"invalid rate {_quoted(rate)} in {_quoted(pair)}: expected the share of states in "
+            "which the relation fails, a number from 0 (never) to less than 1"
         )
     return number
 
 
 def _flatten(pairs: Iterable[AnyRelation]) -> Iterator[tuple[Relation, float]]:
     if isinstance(pairs, str) or not isinstance(pairs, Iterable):
-        raise PriorError(f"expected a list of relations, found {pairs!r}")
+        raise PriorError(f"expected a list of relations, found {_quoted(pairs)}")
     for pair in [pairs] if isinstance(pairs, Equivalences) else pairs:
         if isinstance(pair, Equivalences):
             yield from zip(pair.pairs, pair._rates, strict=True)
@@ -349,3 +368,8 @@ def _flatten(pairs: Iterable[AnyRelation]) -> Iterator[tuple[Relation, float]]:
 def _relation_text(pair: Relation, rate: float = 0.0) -> str:
     text = " ~ ".join(" ".join(map(str, side)) or EMPTY for side in pair)
     return f"{text} @ {rate!r}" if rate else text
+
+
+def _quoted(value: object) -> str:
+    """Return the repr of a value in an error, cut to about a line."""
+    return excerpt(repr(value))

@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import iterate
 
 from easee._utils.digests import observation_key
-from easee.agents.compat import EXECUTED, check_space, executed_actions
+from easee.agents.compat import EXECUTED, check_space, executed_action, executed_actions
 from easee.envs.action_names import action_names, vector_action_names
 from easee.envs.copying import Env, without_checks
 from easee.errors import ArgumentTypeError, EaseeError, ProbeError
@@ -74,7 +74,9 @@ class World:
             action = explorer.sample_one()
             observation, _, terminated, truncated, info = _step(env, action)
             done = bool(terminated or truncated)
-            explorer.step_one(int(info.get(EXECUTED, action)), done)
+            if EXECUTED in info:
+                action = executed_action(info[EXECUTED], self.n_actions)
+            explorer.step_one(action, done)
             before, key = key, self._key(observation)
             coverage.steps += 1
             coverage.blocked += before == key
@@ -136,7 +138,7 @@ class VectorWorld:
             actions = explorer.sample()
             observations, _, terminated, truncated, info = _step(self.envs, actions)
             dones: Mask = np.asarray(terminated) | np.asarray(truncated)
-            explorer.step(executed_actions(actions, info), dones | resetting)
+            explorer.step(executed_actions(actions, info, self.n_actions), dones | resetting)
             lengths = np.where(resetting, 0, lengths + 1)
             moved = ~resetting
             if self.mode == AutoresetMode.SAME_STEP:

@@ -18,7 +18,7 @@ from easee._utils.arrays import Ids, components
 from easee.errors import GraphTooLargeError
 from easee.words.completion import Letters, Pair
 
-PATIENCE = 2  # consecutive layers without a change after which the result counts as stable
+PATIENCE = 2  # consecutive layers without a change after which the search ends
 MOST_SLACK = 12  # layers beyond those needed to trace every relation
 SPARE = 200_000  # nodes that the slack may create, if that is more than eight times the graph
 _NONE = 2**31  # depth of a merge that did not happen
@@ -29,8 +29,11 @@ class Closure:
     """Classes of equivalent words up to a depth.
 
     They are `stable` if every relation was traced from every node and the last layers of slack
-    changed nothing. They are `exact`, proved to be the true quotient, if every relation has sides
-    of equal length, or the monoid is finite and was enumerated completely.
+    changed nothing. That is evidence and no proof: a merge may need a derivation through words that
+    are longer still, after some layers that change nothing. Of 1,450 stable closures of random
+    presentations, 4 missed a merge; with the rules that completion derived (`known_pairs`), which
+    `unroll` adds, no such case is known. They are `exact`, proved to be the true quotient, if every
+    relation has sides of equal length, or the monoid is finite and was enumerated completely.
     """
 
     depths: Ids  # (n,), the length of the shortest word of each class

@@ -4,7 +4,8 @@ Every relation becomes a rule from its larger to its smaller word (longer words 
 are broken by the order of the letters). Where two left-hand sides overlap, the two ways to rewrite
 the overlap give a new relation. When none is left the system is *confluent*: two words are
 equivalent if and only if they reduce to the same word. Completion need not terminate, so it has a
-budget. Whether it terminates depends on the order of the letters, so several orders are tried.
+budget. Whether it terminates depends on the order of the letters, so several orders are tried, in
+turns.
 
 Words are tuples of letters 0, 1, ..., as everywhere in `easee.words`.
 """
@@ -15,7 +16,6 @@ import bisect
 import heapq
 import itertools
 import random
-import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -26,21 +26,36 @@ Letters: TypeAlias = tuple[int, ...]
 Pair: TypeAlias = tuple[Letters, Letters]
 
 MANY_ORDERS = 24  # orders of the letters that are tried by default
-_FIRST = 0x100  # the character of the smallest letter
+_FIRST = 1  # the character of the smallest letter; strings of small characters are searched faster
+FEW = 100  # up to this number of rules, words are searched for each of them
+# An order that completes needs little work, so all orders get some before any gets much. Each round
+# is a number of orders, and the work up to which they are continued.
+ROUNDS = ((24, 20_000), (2, 300_000), (24, 250_000), (24, 10**9))
+SUFFIX_WORK = 8  # work of looking up the suffixes of a letter, in comparisons of a word and a rule
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits on completion, the first two of them per order of letters.
+    """Limits on completion, all but the last two of them per order of letters.
 
-    The time limit is for all orders together. The other limits are reached long before, so that the
-    result does not depend on the machine.
+    Work is counted, not timed, so that the result does not depend on the machine: a unit is about
+    one comparison of a word with a rule, 0.1 to 0.2 microseconds.
     """
 
     rules: int  # largest number of rules
     overlaps: int  # largest number of relations processed
-    seconds: float = 20.0
+    work: int = 2_600_000  # largest amount of work, for all orders together
     orders: int = MANY_ORDERS  # number of orders of letters to try
+
+    @classmethod
+    def default(cls, relations: int, orders: int = MANY_ORDERS) -> Budget:
+        """Return a budget that suffices for most terminating systems."""
+        return cls(
+            rules=40 + 4 * relations,
+            overlaps=300 + 60 * relations,
+            work=2_600_000 + 1_000 * relations**2,
+            orders=min(orders, MANY_ORDERS if relations <= 40 else 2),
+        )
 
 
 @dataclass(frozen=True)
@@ -79,27 +94,41 @@ def complete(
 ) -> Rules:
     """Complete a presentation, trying several orders of the letters.
 
-    Returns the first confluent system, or else the unfinished system of the natural order. The
-    default budget suffices for most terminating systems: the priors of the paper need at most 16
-    rules, a hexagonal lattice 24.
+    Returns the first confluent system found, or else the unfinished system of the natural order.
+    The default budget suffices for most terminating systems: the priors of the paper need at most
+    16 rules, a hexagonal lattice 24.
 
     >>> complete(2, [((0, 1), ()), ((1, 0), ())]).pairs
     (((0, 1), ()), ((1, 0), ()))
     """
     relations = list(pairs)
-    if budget is None:
-        n = len(relations)
-        budget = Budget(40 + 4 * n, 300 + 60 * n, orders=min(orders, MANY_ORDERS if n <= 40 else 2))
-    unfinished: list[Rules] = []
-    deadline = time.monotonic() + budget.seconds
-    for order in itertools.islice(_orders(letters), budget.orders):
-        rules = _complete(order, relations, budget, deadline)
-        if rules.confluent:
-            return rules
-        unfinished.append(rules)
-        if time.monotonic() > deadline:
-            break
-    return unfinished[0]
+    budget = budget or Budget.default(len(relations), orders)
+    tried = itertools.islice(_orders(letters), budget.orders)
+    attempts = [_Attempt(order, relations, budget) for order in tried]
+    natural = attempts[0]
+    for first, work in ROUNDS:
+        for attempt in attempts[:first]:
+            left = budget.work - sum(other.system.work for other in attempts)
+            attempt.advance(min(work, attempt.system.work + left))
+            if attempt.confluent:
+                return attempt.result()
+        attempts = _different_first(attempts)
+    return natural.result()
+
+
+def _different_first(attempts: list[_Attempt]) -> list[_Attempt]:
+    """Return the attempts with those last that have the same rules as an earlier one.
+
+    Orders that differ only in letters that were never compared will probably go on alike.
+    """
+    seen = set()
+    first: list[_Attempt] = []
+    last: list[_Attempt] = []
+    for attempt in attempts:
+        rules = attempt.rules()
+        (last if rules in seen else first).append(attempt)
+        seen.add(rules)
+    return first + last
 
 
 def _orders(letters: int) -> Iterator[Letters]:
@@ -118,23 +147,50 @@ def _orders(letters: int) -> Iterator[Letters]:
         yield tuple(rng.sample(natural, letters))
 
 
-def _complete(order: Letters, pairs: list[Pair], budget: Budget, deadline: float) -> Rules:
-    system = _System(order)
-    heap = [(len(u) + len(v), system.encode(u), system.encode(v)) for u, v in pairs]
-    heapq.heapify(heap)
-    processed = 0
-    while heap and len(system.rules) <= budget.rules and processed < budget.overlaps:
-        processed += 1
-        if processed % 64 == 0 and time.monotonic() > deadline:
-            break
-        _, u, v = heapq.heappop(heap)
-        u, v = system.reduce(u), system.reduce(v)
-        if u != v:
-            for left, right in system.add(u, v):
-                heapq.heappush(heap, (len(left) + len(right), left, right))
-    sides = ((left, system.reduce(right)) for left, right in system.rules.items())
-    rules = [(system.decode(left), system.decode(right)) for left, right in sides]
-    return Rules(order, tuple(sorted(rules, key=lambda pair: (len(pair[0]), pair))), not heap)
+class _Attempt:
+    """Completion with one order of the letters, which can be interrupted and resumed."""
+
+    def __init__(self, order: Letters, pairs: list[Pair], budget: Budget) -> None:
+        self.order, self.budget = order, budget
+        self.system = _System(order)
+        encode = self.system.encode
+        self.heap = [(len(u) + len(v), encode(u), encode(v)) for u, v in pairs]
+        heapq.heapify(self.heap)
+        self.processed = 0
+
+    @property
+    def confluent(self) -> bool:
+        return not self.heap
+
+    def advance(self, most_work: int) -> None:
+        """Go on until the system is confluent or a limit is reached."""
+        system, heap, budget = self.system, self.heap, self.budget
+        while (
+            heap
+            and system.work < most_work
+            and len(system.rules) <= budget.rules
+            and self.processed < budget.overlaps
+        ):
+            self.processed += 1
+            _, u, v = heapq.heappop(heap)
+            u, v = system.reduce(u), system.reduce(v)
+            if u != v:
+                for left, right in system.add(u, v):
+                    system.work += (len(left) + len(right)) // 6
+                    heapq.heappush(heap, (len(left) + len(right), left, right))
+
+    def result(self) -> Rules:
+        """Return the rules as they are now."""
+        system = self.system
+        for left, right in system.rules.items():
+            system.rules[left] = system.reduce(right)
+        ordered = tuple(sorted(self.rules(), key=lambda pair: (len(pair[0]), pair)))
+        return Rules(self.order, ordered, self.confluent)
+
+    def rules(self) -> frozenset[Pair]:
+        """Return the rules as pairs of words."""
+        decode = self.system.decode
+        return frozenset((decode(left), decode(right)) for left, right in self.system.rules.items())
 
 
 class _System:
@@ -150,6 +206,7 @@ class _System:
         self.rules: dict[str, str] = {}
         self._lengths: list[int] = []  # of the left-hand sides, in increasing order
         self._by_end = defaultdict[str, set[str]](set)  # left-hand sides by first and last letter
+        self.work = 0  # done so far, see `Budget`
 
     def encode(self, word: Letters) -> str:
         return "".join(map(self._characters.__getitem__, word))
@@ -174,12 +231,36 @@ class _System:
     def reduce(self, word: str) -> str:
         """Return the normal form of a word.
 
-        Letters are read one by one, and as soon as the letters read end in a left-hand side it is
-        replaced, so each rule is found by looking up a suffix.
+        In each step the left-hand side that ends first is replaced. The system is reduced, so only
+        one ends there.
         """
+        if len(self.rules) <= FEW:
+            return self._reduce_by_search(word)
+        return self._reduce_by_suffix(word)
+
+    def _reduce_by_search(self, word: str) -> str:
+        """Search the word for every left-hand side."""
+        rules = self.rules
+        start = 0  # no left-hand side starts before it
+        while True:
+            self.work += len(rules) + 9
+            find, found, end = word.find, "", len(word) + 1
+            for left in rules:
+                at = find(left, start, end - 1)
+                if at >= 0:
+                    found, end = left, at + len(left)
+            if not found:
+                return word
+            at = end - len(found)
+            word = word[:at] + rules[found] + word[end:]
+            start = max(0, at - self._lengths[-1] + 1)
+
+    def _reduce_by_suffix(self, word: str) -> str:
+        """Read letters one by one, and look up the suffixes of what was read."""
         done: list[str] = []
         todo = list(reversed(word))
         while todo:
+            self.work += SUFFIX_WORK
             done.append(todo.pop())
             suffix = "".join(done[-self._lengths[-1] :]) if self._lengths else ""
             for length in self._lengths:
@@ -199,7 +280,9 @@ class _System:
             for reducible in [other for other in self.rules if left in other]:
                 yield reducible, self._pop(reducible)
         self.put(left, right)
-        for other in sorted(set[str]().union(*(self._by_end[letter] for letter in left))):
+        others = sorted(set[str]().union(*(self._by_end[letter] for letter in left)))
+        self.work += 2 * len(others) * len(left)
+        for other in others:
             yield from _critical_pairs(left, right, other, self.rules[other])
             if other != left:
                 yield from _critical_pairs(other, self.rules[other], left, right)

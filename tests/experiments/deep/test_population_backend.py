@@ -59,7 +59,11 @@ def test_all_runs_are_done_as_one_program(tmp_path, monkeypatch):
     assert [len(runs) for runs in made] == [6]
     assert {(row.arm, row.seed) for row in rows} == {run.key for run in CATCHER.runs(2)}
     assert all(-1 <= row.value <= 1 and row.metric == "reward" for row in rows)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["meta.json", "runs.csv"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "checksums.csv",
+        "meta.json",
+        "runs.csv",
+    ]
     before = (tmp_path / "runs.csv").read_bytes()
     run(tmp_path)  # nothing is missing
     assert len(made) == 1 and (tmp_path / "runs.csv").read_bytes() == before
@@ -164,7 +168,11 @@ def test_a_checkpoint_of_other_runs_is_kept(tmp_path):
 def test_a_checkpoint_is_removed_when_its_runs_are_done(tmp_path, monkeypatch):
     interrupt(monkeypatch, 200, tmp_path, seeds=1, arms=["uniform"])
     run(tmp_path, seeds=1)  # this run and others in one population
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["meta.json", "runs.csv"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "checksums.csv",
+        "meta.json",
+        "runs.csv",
+    ]
 
 
 @pytest.mark.slow
@@ -189,7 +197,11 @@ def test_results_are_stored_before_an_interruption(tmp_path, monkeypatch):
     assert Store(CATCHER, tmp_path).missing(CATCHER.runs(1)) == []
     monkeypatch.setattr(population, "make_population", None)
     run(tmp_path, seeds=1)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["meta.json", "runs.csv"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "checksums.csv",
+        "meta.json",
+        "runs.csv",
+    ]
 
 
 @pytest.mark.slow

@@ -284,14 +284,20 @@ def test_list_run_and_plot_on_the_command_line(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_ray_cluster_gives_the_same_results(tmp_path):
-    """Start a cluster as a user would, run on it, and stop it."""
+@pytest.mark.parametrize("token", [True, False])
+def test_a_ray_cluster_gives_the_same_results(tmp_path, monkeypatch, token):
+    """Start a cluster as a user would, run on it, and stop it, in a home of its own."""
     pytest.importorskip("ray")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     ray = [sys.executable, "-m", "ray.scripts.scripts"]
-    temporary = f"/tmp/easee-ray-{os.getpid()}"
+    temporary = f"/tmp/easee-ray-{os.getpid()}-{token:d}"
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    if token:  # as written by Ray when it starts a local cluster; `ray start` then requires it
+        subprocess.run([*ray, "get-auth-token", "--generate"], check=True, capture_output=True)
     start = [*ray, "start", "--head", f"--port={port}", "--num-cpus=2", "--include-dashboard=false"]
     start += ["--disable-usage-stats", f"--temp-dir={temporary}"]
     subprocess.run(start, check=True, capture_output=True, timeout=120)

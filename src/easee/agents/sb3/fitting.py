@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
-from easee.agents.compat import EXECUTED, fit_explorer
+from easee.agents.compat import EXECUTED, check_space, executed_action, fit_explorer
 from easee.envs.action_names import action_names, checked_names, read_names
 from easee.errors import ArgumentError, ArgumentTypeError
 from easee.explorers.base import BaseExplorer
@@ -46,6 +46,7 @@ def fit_to_model(
     An explorer made from a policy has the model's seed. `names` replaces the environments' own
     names, `env` the model's environments.
     """
+    check_space(model.action_space)
     n_actions = int(model.action_space.n)  # type: ignore[attr-defined]
     return fit_explorer(
         explorer,
@@ -99,9 +100,35 @@ def resume_explorer(
         explorer.load_state_dict(state)
 
 
-def executed_actions(actions: NDArray[Any], infos: list[dict[str, Any]]) -> NDArray[Any]:
-    """Return the actions with those replaced for which `info` reports another executed action."""
+def executed_actions(
+    actions: NDArray[Any], infos: list[dict[str, Any]], n_actions: int
+) -> NDArray[Any]:
+    """Return the actions with those replaced for which `info` reports another executed action.
+
+    Raises:
+        ArgumentTypeError: what an `info` reports is not an action.
+    """
     if not any(EXECUTED in info for info in infos):
         return actions
-    pairs = zip(infos, actions, strict=True)
-    return np.array([int(info.get(EXECUTED, action)) for info, action in pairs])
+    followed = actions.reshape(-1).copy()
+    for env, info in enumerate(infos):
+        if EXECUTED in info:
+            followed[env] = executed_action(info[EXECUTED], n_actions, env)
+    return followed
+
+
+def has_action_masks(env: VecEnv) -> bool:
+    """Return whether environments tell which actions are allowed, as those of sb3-contrib do."""
+    return bool(env.has_attr("action_masks"))
+
+
+def action_masks(env: VecEnv) -> NDArray[np.bool_]:
+    """Return the allowed actions of all environments, bool (n_envs, k)."""
+    masks = env.env_method("action_masks")
+    try:
+        return np.stack([np.asarray(mask) for mask in masks])
+    except ValueError:
+        shapes = [np.shape(mask) for mask in masks]
+        raise ArgumentError(
+            f"expected env.action_masks() of one shape in all environments, found {shapes}"
+        ) from None

@@ -40,6 +40,9 @@ class ExplorerMixin(OffPolicyAlgorithm):
     when the episode ends. If an `info` has an entry "executed_action", for example from a wrapper
     with sticky actions, the node follows that action instead.
 
+    If the environments have a method `action_masks`, as those of sb3-contrib do, exploratory
+    actions are drawn from the allowed ones only. Greedy actions are the algorithm's own.
+
     Args:
         args: arguments of the algorithm.
         explorer: a policy, a text such as "doorkey:6" (see `easee.read_policy`), or an explorer for
@@ -77,7 +80,13 @@ class ExplorerMixin(OffPolicyAlgorithm):
         self._names = names
         self._tally = Tally()
         self._random_state: dict[str, Any] | None = None
-        super().__init__(*args, **kwargs)
+        self._masked = False  # whether the environments have action masks
+        try:
+            super().__init__(*args, **kwargs)
+        except AssertionError:  # of Stable-Baselines3; an environment given by its id has no space
+            if explorer is not None and hasattr(self, "action_space"):
+                check_space(self.action_space)
+            raise
 
     def _setup_model(self) -> None:
         super()._setup_model()
@@ -114,6 +123,7 @@ class ExplorerMixin(OffPolicyAlgorithm):
     ) -> tuple[int, BaseCallback]:
         if self._explorer is not None and (reset_num_timesteps or self._last_obs is None):
             self._explorer.reset()  # the environments are reset here too
+        self._masked = self.env is not None and fitting.has_action_masks(self.env)
         return super()._setup_learn(total_timesteps, callback, reset_num_timesteps, *args, **kwargs)
 
     def collect_rollouts(
@@ -140,7 +150,8 @@ class ExplorerMixin(OffPolicyAlgorithm):
     def _follow(self, actions: NDArray[Any], dones: NDArray[Any], infos: Any) -> None:
         """Move the nodes along the executed actions."""
         if self._explorer is not None:
-            self._explorer.step(fitting.executed_actions(actions, infos), dones)
+            n_actions = int(self._explorer.n_actions)
+            self._explorer.step(fitting.executed_actions(actions, infos, n_actions), dones)
 
     def _sample_action(
         self, learning_starts: int, action_noise: Any = None, n_envs: int = 1
@@ -148,11 +159,12 @@ class ExplorerMixin(OffPolicyAlgorithm):
         explorer = self._explorer
         if explorer is None:
             return super()._sample_action(learning_starts, action_noise, n_envs)
+        masks = (fitting.action_masks(self.env),) if self._masked and self.env else ()
         if self.num_timesteps < learning_starts:
-            actions = explorer.sample()
+            actions = explorer.sample(*masks)
         else:  # explorers of other libraries need not accept a function
             greedy = self._greedy if isinstance(explorer, BaseExplorer) else self._greedy()
-            actions = explorer.choose(greedy, float(self.exploration_rate))
+            actions = explorer.choose(greedy, float(self.exploration_rate), *masks)
         self._tally.add(explorer)
         return actions, actions
 

@@ -233,7 +233,8 @@ class ReferenceMixin(OnPolicyAlgorithm):
     def _follow(self, infos: Any, dones: NDArray[Any] | None) -> None:
         """Move the nodes along the executed actions."""
         assert self._explorer is not None
-        self._explorer.step(fitting.executed_actions(self._chosen, infos), dones)
+        n_actions = self._explorer.n_actions
+        self._explorer.step(fitting.executed_actions(self._chosen, infos, n_actions), dones)
 
     def train(self) -> None:
         """Update the network; see Stable-Baselines3."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from easee.errors import EaseeError, MissingExtraError
@@ -139,6 +140,8 @@ class RayCluster:
 
 def _connect(address: str | None) -> Any:
     """Return the module `ray`, connected to a cluster."""
+    if address:
+        _present_token()  # before the import, which reads the environment
     try:
         import ray
     except ImportError:
@@ -148,5 +151,19 @@ def _connect(address: str | None) -> Any:
     try:
         ray.init(address=address or "local", **options)
     except (ConnectionError, RuntimeError, ValueError) as error:
-        raise ClusterError(f"no Ray cluster at {address!r}: {error}") from error
+        raise ClusterError(
+            f"cannot connect to a Ray cluster at {address!r}: {error}; Ray's log above says why. "
+            "If it says InvalidAuthToken, put the cluster's token into ~/.ray/auth_token, or its "
+            "path into RAY_AUTH_TOKEN_PATH"
+        ) from error
     return ray
+
+
+def _present_token() -> None:
+    """Let Ray send its token, if there is one.
+
+    Ray does so by itself only for clusters that it starts. Clusters that need no token accept any.
+    """
+    named = any(name in os.environ for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"))
+    if named or (Path.home() / ".ray" / "auth_token").is_file():
+        os.environ.setdefault("RAY_AUTH_MODE", "token")

@@ -2,11 +2,13 @@
 
 import csv
 import io
-from collections.abc import Callable, Hashable, Iterable
+import math
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from easee._utils.checks import excerpt
 from easee.errors import EaseeError
 from easee.experiments.harness.figure import Key, Row
 
@@ -38,30 +40,70 @@ def to_csv(rows: Iterable[Row], *, header: bool) -> bytes:
     return buffer.getvalue().encode()
 
 
-def read_csv(path: Path, figure: str, *, header: bool) -> Results:
-    """Read the rows of a figure; a missing file has none."""
+def read_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the cells of each line of a CSV file; a missing file has none.
+
+    Cells contain no line feeds, so that a stray quotation mark cannot hide the following lines.
+
+    Raises:
+        ResultsError: the file cannot be read.
+    """
+    try:
+        contents = path.read_bytes() if path.exists() else b""
+    except OSError as error:
+        raise ResultsError(f"cannot read {path}: {error.strerror}") from error
+    lines = contents.decode(errors="replace").split("\n")
+    for number, line in enumerate(lines[:-1], start=1):
+        yield number, _cells(line)
+    if lines[-1]:  # the file does not end in a line feed, so its last line is incomplete
+        yield len(lines), [lines[-1]]
+
+
+def _cells(line: str) -> list[str]:
+    try:
+        return next(csv.reader([line]), [])
+    except csv.Error:  # a NUL character or a very long cell
+        return [line]
+
+
+def read_csv(path: Path, figure: str) -> Results:
+    """Read a table of the rows of a figure, with a header; a missing file has none."""
+    lines = read_lines(path)
+    _, header = next(lines, (1, list(Row._fields)))
+    if tuple(header) != Row._fields:
+        raise ResultsError(
+            f"{path} is not a table of runs: expected the columns {', '.join(Row._fields)}, "
+            f"found {excerpt(', '.join(header))}"
+        )
+    return parse_rows(lines, path, figure)
+
+
+def parse_rows(lines: Iterable[tuple[int, list[str]]], path: Path, figure: str) -> Results:
+    """Return the rows in the numbered lines of a file."""
     results = Results([], [], set())
-    if not path.exists():
-        return results
-    with open(path, newline="", encoding="utf-8", errors="replace") as file:
-        for number, cells in enumerate(csv.reader(file), start=1):
-            if header and number == 1:
-                if tuple(cells) != Row._fields:
-                    raise ResultsError(
-                        f"{path} is not a table of runs: expected the columns "
-                        f"{', '.join(Row._fields)}, found {', '.join(cells)}"
-                    )
-                continue
-            row = _parse(cells, figure)
-            if row is not None:
-                results.rows.append(row)
-                continue
-            results.problems.append(f"{path}, line {number}: not a row of {figure}: {cells!r}")
-            if len(cells) >= 3 and cells[2].isdigit():
-                results.damaged.add((cells[1], int(cells[2])))
-            elif results.rows:  # without arm and seed, it probably continues the previous run
-                results.damaged.add(results.rows[-1].key)
+    seen: set[tuple[Key, int, str]] = set()
+    for number, cells in lines:
+        row = _parse(cells, figure)
+        if row is not None and (row.key, row.step, row.metric) not in seen:
+            results.rows.append(row)
+            seen.add((row.key, row.step, row.metric))
+            continue
+        what = "repeated" if row else f"not a complete row of {figure}"
+        results.problems.append(f"{path}, line {number}: {what}: {excerpt(repr(cells))}")
+        key = _key(cells)
+        if key is not None:
+            results.damaged.add(key)
+        elif results.rows:  # without arm and seed, it probably continues the previous run
+            results.damaged.add(results.rows[-1].key)
     return results
+
+
+def _key(cells: list[str]) -> Key | None:
+    """Return arm and seed of a damaged line, if they are readable."""
+    cells = _cells(cells[0]) if len(cells) == 1 else cells
+    if len(cells) < 4 or not cells[2].isdecimal() or len(cells[2]) > 18:
+        return None
+    return cells[1], int(cells[2])
 
 
 def _parse(cells: list[str], figure: str) -> Row | None:
@@ -70,7 +112,7 @@ def _parse(cells: list[str], figure: str) -> Row | None:
         row = Row(name, arm, int(seed), int(step), metric, float(value))
     except ValueError:
         return None
-    return row if name == figure else None
+    return row if name == figure and math.isfinite(row.value) else None
 
 
 def group(items: Iterable[Item], key: Callable[[Item], GroupKey]) -> dict[GroupKey, list[Item]]:

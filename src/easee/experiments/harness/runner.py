@@ -65,9 +65,13 @@ def run_missing(
     console = console or Console(quiet=True)
     store = Store(figure, folder)
     store.open(force=force)
-    for problem in store.read().problems:
-        console.print(f"skipped {problem}", highlight=False, markup=False, soft_wrap=True)
+    found = store.read()
+    for problem in found.problems:
+        _print(console, f"skipped {problem}")
     todo = store.missing(runs)
+    again = [run for run in todo if run.key in found.damaged]
+    if again:
+        _print(console, f"{len(again)} damaged runs are done again")
     if todo:
         store.note(" ".join(["easee", *sys.argv[1:]]))
         with _progress(console) as progress:
@@ -79,6 +83,10 @@ def run_missing(
                 store.note_machine(len(batch), _device(backend))
                 bar.finish([run for run, _ in batch])
     return store.gather(figure.runs(max(seeds, figure.seeds)))
+
+
+def _print(console: Console, text: str) -> None:
+    console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 def _device(backend: str) -> str:

@@ -4,27 +4,63 @@ Each finished run is first written to a file of its own under `parts/`, in one g
 these into the long-form `runs.csv`, in the order of the runs, so its bytes do not depend on
 interruptions. A crash loses at most the runs in flight. Runs that are done together have a
 checkpoint under `parts/`, and `partial.csv` holds what they have measured so far.
+
+`checksums.csv` has a checksum of the rows of each run, and so has each file under `parts/`. Runs
+whose rows are not those that were written count as missing.
 """
 
 import hashlib
 import json
 import platform
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import scipy
 
 import easee
 from easee._utils.files import locked, replacing
+from easee.errors import EaseeError
+from easee.experiments.harness.checksums import (
+    read_checksums,
+    read_part,
+    verify,
+    write_checksums,
+    write_part,
+)
 from easee.experiments.harness.figure import Done, Figure, Key, Measured, Row, Run
 from easee.experiments.harness.rows import Results, ResultsError, group, read_csv, to_csv
 
 SEPARATOR = " && "  # between the commands that did the runs of a folder
 WAY_OUT = "choose another folder with --out, or start over with --force"
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+def _naming_the_folder(
+    method: Callable[Concatenate["Store", Arguments], Result],
+) -> Callable[Concatenate["Store", Arguments], Result]:
+    """Turn errors of the file system into errors that name the folder."""
+
+    @wraps(method)
+    def wrapped(self: "Store", /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        try:
+            return method(self, *args, **kwargs)
+        except OSError as error:
+            if isinstance(error, EaseeError):
+                raise
+            name = error.filename or self.folder
+            raise ResultsError(
+                f"cannot use {name}: {error.strerror}: choose another folder with --out, or make "
+                "this one readable and writable"
+            ) from error
+
+    return wrapped
 
 
 class Store:
@@ -34,12 +70,15 @@ class Store:
         self.figure = figure
         self.folder = folder
         self.table = folder / "runs.csv"
+        self.checksums = folder / "checksums.csv"
+        self.damaged = folder / "runs-damaged.csv"
         self.meta = folder / "meta.json"
         self.parts = folder / "parts"
         self.partial = folder / "partial.csv"
 
     # --- description --------------------------------------------------------------------------
 
+    @_naming_the_folder
     def open(self, *, force: bool = False) -> None:
         """Create the folder, or check that it has runs of the same figure and version.
 
@@ -47,7 +86,7 @@ class Store:
         """
         if force:
             shutil.rmtree(self.parts, ignore_errors=True)
-            for path in (self.table, self.meta, self.partial):
+            for path in (self.table, self.checksums, self.meta, self.partial):
                 path.unlink(missing_ok=True)
         if self.meta.exists():
             meta = self._read_meta()
@@ -64,6 +103,7 @@ class Store:
             self._write_meta(self._description())
         self.parts.mkdir(parents=True, exist_ok=True)
 
+    @_naming_the_folder
     def note(self, command: str) -> None:
         """Add the command that does runs to `meta.json`, after any earlier ones."""
         with locked(self.folder):
@@ -72,6 +112,7 @@ class Store:
             if command not in commands:
                 self._write_meta(meta | {"command": SEPARATOR.join([*commands, command])})
 
+    @_naming_the_folder
     def note_machine(self, runs: int, device: str) -> None:
         """Add a number of runs to those that were done by a device, in `meta.json`.
 
@@ -84,6 +125,7 @@ class Store:
             counts[machine] = counts.get(machine, 0) + runs
             self._write_meta(meta | {"machines": counts})
 
+    @_naming_the_folder
     def check_settings(self) -> None:
         """Check that existing runs belong to this figure with these settings.
 
@@ -114,10 +156,14 @@ class Store:
         """Return the contents of `meta.json`, or None if it is damaged."""
         try:
             meta = json.loads(self.meta.read_text())
-        except ValueError:
+            config, versions = meta["config"], meta["versions"]
+            command, machines = meta.get("command", ""), meta.get("machines", {})
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return None
-        parts = (meta.get("config"), meta.get("versions")) if isinstance(meta, dict) else (None,)
-        return meta if all(isinstance(part, dict) for part in parts) else None
+        valid = all(isinstance(part, dict) for part in (config, versions, machines))
+        counts = machines.values() if valid else ()
+        valid &= isinstance(command, str) and all(type(count) is int for count in counts)
+        return meta if valid else None
 
     def _check_same(self, meta: dict[str, Any], way_out: str) -> None:
         """Check that a description is of this figure with these settings."""
@@ -135,26 +181,30 @@ class Store:
 
     # --- runs ---------------------------------------------------------------------------------
 
+    @_naming_the_folder
     def add(self, run: Run, measured: Measured) -> None:
         """Write the rows of a finished run."""
         with replacing(self._part(run)) as file:
-            file.write(to_csv(self.figure.rows(run, measured), header=False))
+            file.write(write_part(self.figure.rows(run, measured)))
 
     def _part(self, run: Run) -> Path:
         return self.parts / f"{_digest(run.key)}.csv"
 
+    @_naming_the_folder
     def show(self, unfinished: Iterable[Done]) -> None:
         """Write the rows of unfinished runs, for plots meanwhile; `gather` removes them."""
         rows = [row for run, measured in unfinished for row in self.figure.rows(run, measured)]
         with replacing(self.partial) as file:
             file.write(to_csv(rows, header=True))
 
+    @_naming_the_folder
     def shown(self) -> list[Row]:
         """Return the rows that `show` wrote of runs that are still unfinished."""
         done = {row.key for row in self.read().rows}
-        rows = read_csv(self.partial, self.figure.name, header=True).rows
+        rows = read_csv(self.partial, self.figure.name).rows
         return [row for row in rows if row.key not in done]
 
+    @_naming_the_folder
     def read(self) -> Results:
         """Read all rows; a run that was repeated replaces its earlier rows.
 
@@ -167,21 +217,31 @@ class Store:
 
     def _read(self, part_files: list[Path]) -> Results:
         name = self.figure.name
-        table = read_csv(self.table, name, header=True)
-        new = [read_csv(path, name, header=False) for path in part_files]
-        problems = table.problems + [problem for part in new for problem in part.problems]
+        new = [read_part(path, name) for path in part_files]
         rows = [row for part in new if not part.problems for row in part.rows]
-        replaced = table.damaged | {row.key for row in rows}
+        again = {row.key for row in rows}
+        checksums, problems = read_checksums(self.checksums)
+        expected = {key: found for key, found in checksums.items() if key not in again}
+        table = verify(self.table, read_csv(self.table, name), expected)
+        problems += table.problems + [problem for part in new for problem in part.problems]
+        replaced = table.damaged | again
         rows = [row for row in table.rows if row.key not in replaced] + rows
-        return Results(rows, problems, table.damaged)
+        return Results(rows, problems, table.damaged - again)
 
+    @_naming_the_folder
     def missing(self, runs: Iterable[Run]) -> list[Run]:
         """Return the runs that are not done yet."""
-        done = {row.key for row in self.read().rows}
-        # A run without any measurement leaves an empty file.
-        empty = {path for path in self._part_files() if not path.stat().st_size}
+        parts = self._part_files()
+        done = {row.key for row in self._read(parts).rows}
+        empty = {path for path in parts if self._is_empty(path)}
         return [run for run in runs if run.key not in done and self._part(run) not in empty]
 
+    def _is_empty(self, part: Path) -> bool:
+        """Return whether this is the file of a run that measured nothing."""
+        found = read_part(part, self.figure.name)
+        return not found.rows and not found.problems
+
+    @_naming_the_folder
     def checkpoint(self, runs: list[Run]) -> Path:
         """Return the path of the checkpoint of runs that are done together.
 
@@ -193,18 +253,29 @@ class Store:
             file.write(json.dumps(keys).encode())
         return path
 
+    @_naming_the_folder
     def gather(self, runs: Iterable[Run]) -> list[Row]:
-        """Write all rows to `runs.csv`, in the order of the runs, and return them."""
+        """Write all rows to `runs.csv`, in the order of the runs, and return them.
+
+        Damaged runs are left out. Unless they were done again, the table is first copied to
+        `runs-damaged.csv`.
+        """
         with locked(self.folder):  # another process may be gathering the same folder
             finished = self._part_files()
-            by_run = group(self._read(finished).rows, lambda row: row.key)
+            results = self._read(finished)
+            by_run = group(results.rows, lambda row: row.key)
             order = {run.key: i for i, run in enumerate(runs)}
             keys = sorted(by_run, key=lambda key: (order.get(key, len(order)), key))
             rows = [row for key in keys for row in by_run[key]]
+            if results.damaged and self.table.exists():
+                shutil.copyfile(self.table, self.damaged)
+            # In this order: after a crash in between, the parts still have what the table lacks.
+            with replacing(self.checksums) as file:
+                file.write(write_checksums({key: by_run[key] for key in keys}))
             with replacing(self.table) as file:
                 file.write(to_csv(rows, header=True))
             for part in finished:
-                if part.stat().st_size:
+                if not self._is_empty(part):
                     part.unlink()
             self._tidy(set(by_run))
         return rows

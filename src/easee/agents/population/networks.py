@@ -161,8 +161,8 @@ def _orthogonal(key: Array, shape: Shape) -> Array:
             vector = vector - (earlier @ vector) @ earlier
         return vectors.at[i].set(vector / jnp.linalg.norm(vector))
 
-    vectors = jax.lax.fori_loop(0, count, normalise, vectors)
-    return (vectors.T if rows > columns else vectors).reshape(shape)
+    basis: Array = jax.lax.fori_loop(0, count, normalise, vectors)
+    return (basis.T if rows > columns else basis).reshape(shape)
 
 
 def clip_norm(gradient: Any, most: float) -> Any:

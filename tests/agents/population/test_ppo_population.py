@@ -106,7 +106,8 @@ def test_a_bonus_is_learned_but_not_scored():
         ({"network": networks.MLP}, ArgumentTypeError, "expected an ActorCritic"),
         ({"references": [explorers.uniform(2)]}, ArgumentError, "actions"),
         ({"references": [explorers.zeta(3)]}, ArgumentError, "without repetitions"),
-        ({"references": ["plain"]}, ArgumentTypeError, "Tables"),
+        ({"references": ["plain"]}, ArgumentError, "expected a policy as"),
+        ({"references": [3]}, ArgumentTypeError, "Tables"),
     ],
 )
 def test_invalid_arguments_are_rejected(change, error, message):

@@ -4,7 +4,7 @@ import logging
 import math
 from abc import ABC, abstractmethod
 from dataclasses import asdict
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -22,9 +22,6 @@ from easee.explorers.jax import Tables
 WORKING_COPIES = 8  # estimated copies of a batch's activations that an update holds at once
 AnySettings = TypeVar("AnySettings", bound=BaseSettings)
 USABLE = 0.9  # share of the free memory that runs may use
-# On a CPU, XLA's thread pool for matrix products can wait for itself forever
-# (PyAutoLabs/PyAutoFit#1528), and small products under `vmap` gain nothing from it.
-jit = partial(jax.jit, compiler_options={"xla_cpu_multi_thread_eigen": False})
 
 
 class BasePopulation(ABC, Generic[AnySettings]):

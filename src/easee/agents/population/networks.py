@@ -127,7 +127,7 @@ class ActorCritic:
         keys = jax.random.split(key, len(layers))
         scales = [2**0.5] * (len(layers) - 1) + [last]
         return [
-            {"w": jax.nn.initializers.orthogonal(scale)(k, shape), "b": jnp.zeros(shape[-1])}
+            {"w": scale * _orthogonal(k, shape), "b": jnp.zeros(shape[-1])}
             for k, scale, (shape, _) in zip(keys, scales, layers, strict=True)
         ]
 
@@ -142,6 +142,27 @@ class ActorCritic:
     def values(self, params: tuple[Params, Params], observations: Array) -> Array:
         """Return the values (batch,) of observations (batch, ...)."""
         return self.body.apply(params[1], observations)[:, 0]
+
+
+def _orthogonal(key: Array, shape: Shape) -> Array:
+    """Return weights whose columns, or rows if there are fewer, are random and orthonormal.
+
+    By Gram-Schmidt instead of JAX's own initialiser: on a CPU, several QR decompositions under
+    `vmap` can wait for each other forever, because each blocks a thread of the same pool.
+    """
+    rows, columns = math.prod(shape[:-1]), shape[-1]
+    count = min(rows, columns)
+    vectors = jax.random.normal(key, (count, max(rows, columns)))
+
+    def normalise(i: Array, vectors: Array) -> Array:
+        earlier = jnp.where(jnp.arange(count)[:, None] < i, vectors, 0.0)
+        vector = vectors[i]
+        for _ in range(2):  # once is not accurate enough
+            vector = vector - (earlier @ vector) @ earlier
+        return vectors.at[i].set(vector / jnp.linalg.norm(vector))
+
+    basis: Array = jax.lax.fori_loop(0, count, normalise, vectors)
+    return (basis.T if rows > columns else basis).reshape(shape)
 
 
 def clip_norm(gradient: Any, most: float) -> Any:

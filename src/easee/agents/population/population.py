@@ -16,7 +16,6 @@ import jax.numpy as jnp
 from jax import Array
 
 import easee.agents.population.dqn as dqn
-from easee.agents.population.base import jit
 from easee.agents.population.bonuses import NO_BONUS, Bonus
 from easee.agents.population.curves import Scores
 from easee.agents.population.dqn import Batch, Learner, Settings
@@ -130,7 +129,7 @@ def _init_runs(static: StaticArgs, bins: int, keys: Array) -> Run:
     return runs
 
 
-@partial(jit, static_argnums=0, donate_argnums=1)
+@partial(jax.jit, static_argnums=0, donate_argnums=1)
 def _train(
     static: StaticArgs, runs: Run, tables: Tables, keys: Array, first: int, rollouts: int
 ) -> Run:

@@ -18,7 +18,6 @@ from jax import Array
 
 import easee.agents.population.ppo as ppo
 from easee._utils.checks import checked_count
-from easee.agents.population.base import jit
 from easee.agents.population.bonuses import NO_BONUS, Bonus
 from easee.agents.population.curves import Curves, Scores
 from easee.agents.population.networks import ActorCritic
@@ -162,7 +161,7 @@ def _init_runs(static: StaticArgs, bins: int, keys: Array) -> Run:
     return runs
 
 
-@partial(jit, static_argnums=0, donate_argnums=1)
+@partial(jax.jit, static_argnums=0, donate_argnums=1)
 def _train(
     static: StaticArgs, runs: Run, tables: Tables, keys: Array, first: int, rollouts: int
 ) -> Run:
@@ -228,7 +227,7 @@ def _step(
     return run, Step(before, packed, actions, references, log_probs, rewards, terminated, truncated)
 
 
-@partial(jit, static_argnums=(0, 1))
+@partial(jax.jit, static_argnums=(0, 1))
 def _play(
     static: StaticArgs, greedy: bool, runs: Run, tables: Tables, keys: Array, *arguments: Any
 ) -> Scores:

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip --quiet --disable-pip-version-check install --constraint constraints.txt
 NEEDS := pyproject.toml constraints.txt
 
-.PHONY: demo test quick coverage lowest check dist bench figures results population clean
+.PHONY: demo test quick coverage lowest check dist soak bench figures results population clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
@@ -34,6 +34,11 @@ check: $(VENV)/.test $(VENV)/.check
 lowest: $(VENV)-lowest/.done
 	$(VENV)-lowest/bin/python -m pytest --ignore-glob='*jax*' tests/words tests/priors \
 		tests/test_graph.py tests/flow tests/test_policy.py tests/explorers tests/viz tests/cli
+
+# Attack the library for some minutes: make soak MINUTES=5. Findings are files that replay.
+MINUTES ?= 20
+soak: $(VENV)/.test
+	$(BIN)/python -m soak.run --minutes $(MINUTES)
 
 # Build the sdist and the wheel, and try each in a new environment outside the repository.
 dist: $(VENV)/.release
@@ -70,7 +75,7 @@ population: $(VENV)/.test
 		$(BIN)/easee run $$figure --backend population || exit 1; done
 
 clean:
-	rm -rf $(VENV) $(VENV)-lowest dist demo .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-lowest dist demo soak/findings .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # --- setting up -------------------------------------------------------------------------------
 

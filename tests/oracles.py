@@ -3,8 +3,11 @@
 import itertools
 import warnings
 from collections import defaultdict
+from datetime import timedelta
 
 import numpy as np
+
+from easee.words.presentation import rules_of
 
 
 def all_words(letters, length):
@@ -55,6 +58,57 @@ def spheres(start, step, actions, depth):
         seen.update(layer)
         sizes.append(len(layer))
     return tuple(sizes)
+
+
+def check_invariants(graph):
+    """Check the invariants of every graph."""
+    n, k = len(graph), len(graph.actions)
+    assert graph.depths.shape == (n,) and graph.successors.shape == (n, k)
+    assert graph.depths[0] == 0 and (np.diff(graph.depths) >= 0).all()
+    assert sum(graph.layer_sizes) == n and len(graph.layer_sizes) == graph.depth + 1
+    full = graph.depths == graph.depth
+    assert (graph.successors[full] == -1).all() and (graph.successors[~full] >= 0).all()
+    deeper = graph.depths[graph.successors[~full]] - graph.depths[~full][:, None]
+    assert (deeper <= 1).all()
+    assert (graph.forward[~full] == (deeper == 1)).all() and not graph.forward[full].any()
+    # Nodes are numbered breadth first, in the order of their first edge.
+    heads = [v for v in dict.fromkeys(graph.successors.ravel().tolist()) if v > 0]
+    assert heads == list(range(1, n))
+    for node in range(0, n, max(1, n // 50)):
+        word = graph.word(node)
+        assert len(word) == graph.depths[node] and graph.node(word) == node
+
+
+def libsemigroups_congruence(letters, pairs, seconds=2.0):
+    """Return libsemigroups' completion of a presentation, or None if it does not finish in time."""
+    import libsemigroups_pybind11 as libsemigroups
+
+    presentation = libsemigroups.Presentation(list(range(letters)))
+    presentation.contains_empty_word(True)
+    for u, v in pairs:
+        libsemigroups.presentation.add_rule(presentation, list(u), list(v))
+    theirs = libsemigroups.KnuthBendix(libsemigroups.congruence_kind.twosided, presentation)
+    guard = libsemigroups.ReportGuard(False)  # print nothing, as long as it lives
+    theirs.run_for(timedelta(seconds=seconds))
+    del guard
+    return theirs if theirs.finished() else None
+
+
+def agrees_with_libsemigroups(omega, length, seconds=2.0):
+    """Assert that both completions identify the same words; return False if one is unfinished."""
+    rules = rules_of(omega.indexed)
+    if not rules.confluent:
+        return False
+    letters, pairs = omega.indexed
+    theirs = libsemigroups_congruence(letters, pairs, seconds)
+    if theirs is None:
+        return False
+    words = list(all_words(letters, length))
+    for word, other in zip(words, words[1:] + words[:1], strict=True):
+        for twin in (other, word[::-1], word[1:], word[:-1], word[1:] + word[:1]):
+            same = rules.reduce(word) == rules.reduce(twin)
+            assert same == theirs.contains(list(word), list(twin))
+    return True
 
 
 MOVES = {"right": (1, 0), "left": (-1, 0), "up": (0, 1), "down": (0, -1)}

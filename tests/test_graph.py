@@ -11,31 +11,13 @@ from tests.oracles import (
     all_words,
     brute_force_classes,
     cardinal_step,
+    check_invariants,
     graph_classes,
     refines,
     rotation_step,
     spheres,
 )
 from tests.strategies import presentations, unroll_or_reject
-
-
-def check_invariants(graph):
-    """Check the invariants of every graph."""
-    n, k = len(graph), len(graph.actions)
-    assert graph.depths.shape == (n,) and graph.successors.shape == (n, k)
-    assert graph.depths[0] == 0 and (np.diff(graph.depths) >= 0).all()
-    assert sum(graph.layer_sizes) == n and len(graph.layer_sizes) == graph.depth + 1
-    full = graph.depths == graph.depth
-    assert (graph.successors[full] == -1).all() and (graph.successors[~full] >= 0).all()
-    deeper = graph.depths[graph.successors[~full]] - graph.depths[~full][:, None]
-    assert (deeper <= 1).all()
-    assert (graph.forward[~full] == (deeper == 1)).all() and not graph.forward[full].any()
-    # Nodes are numbered breadth first, in the order of their first edge.
-    heads = [v for v in dict.fromkeys(graph.successors.ravel().tolist()) if v > 0]
-    assert heads == list(range(1, n))
-    for node in range(0, n, max(1, n // 50)):
-        word = graph.word(node)
-        assert len(word) == graph.depths[node] and graph.node(word) == node
 
 
 @pytest.mark.parametrize("name", priors.names())

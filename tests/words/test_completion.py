@@ -1,5 +1,3 @@
-from datetime import timedelta
-
 import pytest
 from hypothesis import assume, given
 
@@ -7,10 +5,10 @@ import easee.words.completion as completion
 from easee import Equivalences, inverse, priors
 from easee.words.completion import Budget, complete
 from easee.words.presentation import rules_of
-from tests.oracles import all_words, brute_force_classes
+from tests.oracles import agrees_with_libsemigroups, all_words, brute_force_classes
 from tests.strategies import presentations
 
-libsemigroups = pytest.importorskip("libsemigroups_pybind11")
+pytest.importorskip("libsemigroups_pybind11")
 
 
 # Completion does not terminate for these.
@@ -76,28 +74,6 @@ def test_normal_forms_agree_with_brute_force(omega):
         assert len(normal) <= len(word)
         if rules.confluent:  # equivalent words then have the same normal form
             assert normal == rules.reduce(classes[word])
-
-
-def agrees_with_libsemigroups(omega, length):
-    """Assert that both completions identify the same words; return False if one is unfinished."""
-    rules = rules_of(omega.indexed)
-    if not rules.confluent:
-        return False
-    letters, pairs = omega.indexed
-    presentation = libsemigroups.Presentation(list(range(letters)))
-    presentation.contains_empty_word(True)
-    for u, v in pairs:
-        libsemigroups.presentation.add_rule(presentation, list(u), list(v))
-    theirs = libsemigroups.KnuthBendix(libsemigroups.congruence_kind.twosided, presentation)
-    theirs.run_for(timedelta(seconds=2))
-    if not theirs.finished():
-        return False
-    words = list(all_words(letters, length))
-    for word, other in zip(words, words[1:] + words[:1], strict=True):
-        for twin in (other, word[::-1], word[1:], word[:-1], word[1:] + word[:1]):
-            same = rules.reduce(word) == rules.reduce(twin)
-            assert same == theirs.contains(list(word), list(twin))
-    return True
 
 
 @pytest.mark.slow

@@ -1,3 +1,5 @@
+from typing import Any
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -51,7 +53,7 @@ def test_other_texts_are_rejected(text, error, message):
 
 def test_texts_stand_for_policies_in_agents():
     text, policy = "rotation-grid:6", read_policy("rotation-grid:6")
-    explorers = [
+    explorers: list[Any] = [
         Explorer(text),
         DQN("MlpPolicy", RotationGrid(5), explorer=text).explorer,
         PPO("MlpPolicy", RotationGrid(5), reference=text, n_steps=8, batch_size=8).explorer,

@@ -1,3 +1,5 @@
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -55,7 +57,7 @@ def test_updates_are_those_of_stable_baselines3(reference, monkeypatch):
 
     monkeypatch.setattr(np.random, "permutation", remembered)
     model.learn(32)
-    buffer = model.rollout_buffer  # flattened by the update, in the order of its steps
+    buffer: Any = model.rollout_buffer  # flattened by the update, in the order of its steps
     rows = np.full((32, 3), -np.log(3.0))
     if policy is not None:
         rows = buffer.reference_rows.reshape(32, 3)

@@ -82,7 +82,9 @@ def test_truncated_episodes_are_worth_their_last_state():
     ends = np.zeros((2, 4, 2), bool)
     ends[:, 3] = [[True, False], [False, True]]  # the first terminates, the second is truncated
     numbers = jnp.ones((4, 2))
-    steps = Step(*places, numbers, numbers, numbers, numbers, *map(jnp.asarray, ends))
+    terminated, truncated = map(jnp.asarray, ends)
+    before, after = places
+    steps = Step(before, after, *[numbers] * 4, terminated, truncated)
     rollout = _with_advantages(population._static, run, steps)
     value = population.network.values(run.learner.params, WORLD.unpack(places[1, 3, 1])[None])[0]
     np.testing.assert_allclose(rollout.returns[3], [1.0, 1.0 + 0.99 * value], rtol=1e-5)
@@ -135,7 +137,7 @@ def test_a_run_is_like_one_of_stable_baselines3(reference):
             stats_window_size=100_000, **options,
         )  # fmt: skip
         model.learn(steps)
-        theirs.append(np.mean([info["r"] > 0 for info in model.ep_info_buffer]))
+        theirs.append(np.mean([info["r"] > 0 for info in model.ep_info_buffer or ()]))
     spread = np.sqrt((ours.var(ddof=1) + np.var(theirs, ddof=1)) / seeds)
     assert abs(ours.mean() - np.mean(theirs)) < 4.0 * spread + 0.02
     assert 0.3 < jnp.asarray(ours).mean() < 0.999  # there was something to learn

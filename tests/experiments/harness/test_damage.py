@@ -134,13 +134,13 @@ def test_results_without_checksums_are_taken_as_they_are_and_get_them(done):
     assert (done / "checksums.csv").read_bytes() == before
 
 
-def test_results_with_and_without_checksums_can_be_mixed(done):
-    """As if an older release had done the second seed: its runs have no checksum."""
-    checksums = done / "checksums.csv"
-    lines = checksums.read_text().splitlines(keepends=True)
-    checksums.write_text("".join(line for line in lines if ",1,3," not in line))
-    assert "skipped" not in run(done) and not calls
-    assert checksums.read_text() == "".join(lines)
+def test_runs_that_were_never_written_are_left_out(done):
+    """A damaged arm or seed looks like a row of another run."""
+    table = done / "runs.csv"
+    good = table.read_bytes()
+    table.write_bytes(good + good.splitlines(keepends=True)[-1].replace(b",1,", b",7,", 1))
+    assert "expected 0 rows, found 1" in run(done) and not calls
+    assert table.read_bytes() == good
 
 
 def test_a_damaged_file_of_checksums_is_reported(done):
@@ -193,6 +193,13 @@ def test_parts_of_older_releases_are_taken_as_they_are(tmp_path):
     for part in unfinished(tmp_path):
         part.write_text(part.read_text().split("\n", 1)[1])
     assert "skipped" not in run(tmp_path, seeds=1) and not calls
+
+
+def test_parts_with_rows_of_another_run_are_left_out(tmp_path):
+    first, _ = unfinished(tmp_path)
+    foreign = first.with_name("foreign.csv")
+    foreign.write_text(first.read_text().split("\n", 1)[1])
+    assert "rows of another run" in run(tmp_path, seeds=1) and not calls
 
 
 # --- what is not a result ------------------------------------------------------------------------

@@ -1,13 +1,13 @@
 """Checksums of finished runs: the number of rows of each run, and a digest of them.
 
 They lie beside `runs.csv` in `checksums.csv`, and show when rows were changed, lost or repeated
-after they were written. Runs without a checksum, of older releases, are taken as they are.
+after they were written. Results without that file, of older releases, are taken as they are.
 """
 
 import csv
 import hashlib
 import io
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +25,9 @@ class Checksum(NamedTuple):
 
     rows: int
     digest: str
+
+
+NO_ROWS = Checksum(0, "")
 
 
 def checksum(rows: list[Row]) -> Checksum:
@@ -65,12 +68,25 @@ def read_checksums(path: Path) -> tuple[dict[Key, Checksum], list[str]]:
     return checksums, problems
 
 
-def verify(path: Path, table: Results, expected: Mapping[Key, Checksum]) -> Results:
-    """Return a table with a problem for each run whose rows are not those that were written."""
+def verify(
+    path: Path,
+    table: Results,
+    expected: Mapping[Key, Checksum],
+    others: Collection[Key] | None = None,
+) -> Results:
+    """Return a table with a problem for each run whose rows are not those that were written.
+
+    Args:
+        path: file of the table.
+        table: its rows.
+        expected: checksums of its runs.
+        others: runs that may lack a checksum; by default all.
+    """
     by_run = group(table.rows, lambda row: row.key)
+    unknown = [] if others is None else [k for k in by_run if k not in expected and k not in others]
     wrong = {
         key: (written, checksum(by_run.get(key, [])))
-        for key, written in expected.items()
+        for key, written in [*expected.items(), *((key, NO_ROWS) for key in unknown)]
         if key not in table.damaged
     }
     wrong = {key: pair for key, pair in wrong.items() if pair[0] != pair[1]}

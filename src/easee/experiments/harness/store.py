@@ -217,12 +217,15 @@ class Store:
 
     def _read(self, part_files: list[Path]) -> Results:
         name = self.figure.name
-        new = [read_part(path, name) for path in part_files]
+        new = [_of_its_run(path, read_part(path, name)) for path in part_files]
         rows = [row for part in new if not part.problems for row in part.rows]
         again = {row.key for row in rows}
         checksums, problems = read_checksums(self.checksums)
         expected = {key: found for key, found in checksums.items() if key not in again}
-        table = verify(self.table, read_csv(self.table, name), expected)
+        complete = self.checksums.exists() and not problems
+        table = verify(
+            self.table, read_csv(self.table, name), expected, again if complete else None
+        )
         problems += table.problems + [problem for part in new for problem in part.problems]
         replaced = table.damaged | again
         rows = [row for row in table.rows if row.key not in replaced] + rows
@@ -292,6 +295,13 @@ class Store:
             self.partial.unlink(missing_ok=True)
         with suppress(OSError):  # not empty
             self.parts.rmdir()
+
+
+def _of_its_run(path: Path, part: Results) -> Results:
+    """Return the rows of a part, or a problem if they are of another run than its file's name."""
+    if all(_digest(row.key) == path.stem for row in part.rows):
+        return part
+    return Results([], [*part.problems, f"{path}: has rows of another run"], part.damaged)
 
 
 def _digest(value: object) -> str:

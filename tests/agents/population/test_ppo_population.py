@@ -84,7 +84,7 @@ def test_truncated_episodes_are_worth_their_last_state():
     numbers = jnp.ones((4, 2))
     terminated, truncated = map(jnp.asarray, ends)
     before, after = places
-    steps = Step(before, after, *[numbers] * 4, terminated, truncated)
+    steps = Step(before, after, numbers, numbers, numbers, numbers, terminated, truncated)
     rollout = _with_advantages(population._static, run, steps)
     value = population.network.values(run.learner.params, WORLD.unpack(places[1, 3, 1])[None])[0]
     np.testing.assert_allclose(rollout.returns[3], [1.0, 1.0 + 0.99 * value], rtol=1e-5)

@@ -222,10 +222,8 @@ class Store:
         again = {row.key for row in rows}
         checksums, problems = read_checksums(self.checksums)
         expected = {key: found for key, found in checksums.items() if key not in again}
-        complete = self.checksums.exists() and not problems
-        table = verify(
-            self.table, read_csv(self.table, name), expected, again if complete else None
-        )
+        others = again if self.checksums.exists() and not problems else None
+        table = verify(self.table, read_csv(self.table, name), expected, others)
         problems += table.problems + [problem for part in new for problem in part.problems]
         replaced = table.damaged | again
         rows = [row for row in table.rows if row.key not in replaced] + rows

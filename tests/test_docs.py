@@ -13,13 +13,6 @@ from easee.experiments.registry import FIGURES
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-# What a page assumes that its reader has, such as an environment: only names, no library code.
-READER_HAS = {
-    "README.md": "from easee.envs import RotationGrid\nenv = RotationGrid(20)\n",
-    "agents.md": "import easee\n",
-}
-# Pages whose blocks train for minutes, need a GPU, or show parts of a training loop.
-NOT_RUN = {"population.md", "policy_gradients.md", "paper_learning.md"}
 MOST_STEPS = 300  # of training; the blocks themselves stay as the reader sees them
 
 
@@ -31,17 +24,21 @@ def blocks(page, language):
 def short_training(monkeypatch):
     """Cut training and discovery short."""
     import easee
-    from easee.agents.sb3 import DQN
+    from easee.agents.population.base import BasePopulation
+    from easee.agents.sb3 import DQN, PPO
 
-    learn, discover, verify = DQN.learn, easee.discover, easee.verify
+    def cut(method):
+        return lambda self, steps=MOST_STEPS, **o: method(self, min(steps, MOST_STEPS), **o)
 
-    def learn_briefly(model, total_timesteps, **options):
-        return learn(model, min(total_timesteps, MOST_STEPS), **options)
-
-    monkeypatch.setattr(DQN, "learn", learn_briefly)
+    for kind in (DQN, PPO):
+        monkeypatch.setattr(kind, "learn", cut(kind.learn))
+    monkeypatch.setattr(BasePopulation, "advance", cut(BasePopulation.advance))
+    discover, verify, tune = easee.discover, easee.verify, easee.tune
     few = {"states": 20, "rollout": 500}
     monkeypatch.setattr(easee, "discover", lambda env, **o: discover(env, **{**o, **few}))
     monkeypatch.setattr(easee, "verify", lambda env, omega, **o: verify(env, omega, **{**o, **few}))
+    brief = {"depths": (2, 4), "steps": 5_000}
+    monkeypatch.setattr(easee, "tune", lambda env, omega, **o: tune(env, omega, **{**o, **brief}))
 
 
 @pytest.mark.slow
@@ -49,10 +46,8 @@ def short_training(monkeypatch):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_blocks_run_in_the_order_of_the_page(page, short_training, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    code = [] if page.name in NOT_RUN else blocks(page, "python")
     names: dict[str, object] = {}
-    exec(READER_HAS.get(page.name, ""), names)
-    for block in code:
+    for block in blocks(page, "python"):
         exec(compile(block, page.name, "exec"), names)
 
 

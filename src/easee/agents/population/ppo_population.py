@@ -1,7 +1,8 @@
 """Many runs of PPO as one program: seeds and references side by side, in step.
 
 A run does what Stable-Baselines3's PPO does: collect `n_steps` steps of `n_envs` environments, then
-update for some epochs. All its randomness comes from its own key and the step number, so that it
+update for some epochs. In worlds that keep their layout, all environments of a run have the same
+one. All its randomness comes from its own key and the step number, so that it
 can be interrupted between two updates and resumed exactly.
 """
 
@@ -152,13 +153,19 @@ def _init_runs(static: StaticArgs, bins: int, keys: Array) -> Run:
         return Run(
             ppo.init(network, settings, weights_key, world.observation_shape, world.n_actions),
             explorers.init(n_envs),
-            jax.vmap(world.reset)(jax.random.split(reset_key, n_envs)),
+            _new_episodes(world, world.reset(reset_key), reset_key, settings.n_envs),
             Scores.empty(bins, n_envs),
             bonus.init(bonus_key, world),
         )
 
     runs: Run = jax.vmap(init_run)(keys)
     return runs
+
+
+def _new_episodes(world: World, state: Any, key: Array, n_envs: int) -> Any:
+    """Return the first states of new episodes with the layout of a state, (n_envs, ...)."""
+    keys = jax.random.split(key, n_envs)
+    return jax.vmap(world.restart, in_axes=(None, 0))(state, keys)
 
 
 @partial(jax.jit, static_argnums=0, donate_argnums=1)
@@ -234,17 +241,23 @@ def _play(
     """Return the scores of all runs in new episodes."""
     strength, count = arguments
     start = jnp.zeros((), jnp.int32)
-    fresh = _init_runs(static, 1, jax.vmap(lambda key: jax.random.fold_in(key, 1))(keys))
+    n_envs = static.settings.n_envs
 
-    def play(run: Run, learner: Learner, tables: Tables, key: Array) -> Scores:
+    def play(run: Run, tables: Tables, key: Array) -> Scores:
         def step(i: Array, run: Run) -> Run:
             step_key = jax.random.fold_in(key, i)
             return _step(static, run, tables, step_key, strength, start, start, greedy)[0]
 
-        played: Run = jax.lax.fori_loop(0, count, step, run._replace(learner=learner))
+        first = jax.tree.map(lambda leaf: leaf[0], run.state)
+        run = run._replace(
+            explorer=explorers.init((n_envs,)),
+            state=_new_episodes(static.world, first, jax.random.fold_in(key, 2**31 - 1), n_envs),
+            scores=Scores.empty(1, (n_envs,)),
+        )
+        played: Run = jax.lax.fori_loop(0, count, step, run)
         return played.scores
 
-    scores: Scores = jax.vmap(play)(fresh, runs.learner, tables, keys)
+    scores: Scores = jax.vmap(play)(runs, tables, keys)
     return scores
 
 

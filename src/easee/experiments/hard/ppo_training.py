@@ -47,6 +47,7 @@ REFERENCES = {
     "discovered": "EASEE, discovered prior",
 }
 PLAYED = 32_000  # steps of the evaluation after training
+PLAYED_ON = {"doorkey": 64_000}  # whose episodes are longer
 PLAYS = {  # metrics of the evaluation, and the arguments of `PpoPopulation.play`
     "success with the reference": {"reference": True},
     "success of the network alone": {"reference": False},
@@ -89,7 +90,8 @@ def play(population: PpoPopulation, runs: list[Run]) -> list[Measured]:
     """Return the success of each run after training, with and without the reference."""
     rows: list[list[tuple[int, str, float]]] = [[] for _ in runs]
     for metric, options in PLAYS.items():
-        curves = population.play(PLAYED, **options)
+        played = PLAYED_ON.get(runs[0].settings["task"], PLAYED)
+        curves = population.play(played, **options)
         for i, run in enumerate(runs):
             success = float(curves.successes[i].sum() / max(curves.counts[i].sum(), 1))
             rows[i].append((run.settings["steps"], metric, round(success, 4)))

@@ -7,7 +7,13 @@ from functools import partial
 from easee.experiments.hard.arms import PPO_COUNT_WEIGHT, PPO_RND_WEIGHT
 from easee.experiments.hard.comparison import Comparison
 from easee.experiments.hard.figure import COLOUR, SEEDS
-from easee.experiments.hard.ppo_training import BACKEND, LEARNER, REFERENCES, STEPS
+from easee.experiments.hard.ppo_training import (
+    BACKEND,
+    COEFFICIENTS,
+    LEARNER,
+    REFERENCES,
+    STEPS,
+)
 from easee.experiments.hard.tasks import BINS, TASKS
 from easee.experiments.harness.figure import Figure, Run
 
@@ -45,7 +51,13 @@ def make_figure(steps: int | None = None) -> Figure:
         backends={"population": BACKEND},
         draw=partial(comparison.draw, "hard-ppo"),
         table=comparison.table,
-        config={"learner": dict(LEARNER), "bins": BINS, "weights": WEIGHTS, "steps": steps},
+        config={
+            "learner": dict(LEARNER),
+            "coefficients": COEFFICIENTS,
+            "bins": BINS,
+            "weights": WEIGHTS,
+            "steps": steps,
+        },
         folder="hard-ppo" if steps is None else f"hard-ppo-{steps}",
         steps=steps,
         variants={"population": make_figure},

@@ -26,11 +26,12 @@ LEARNER: Mapping[str, Any] = {
     "learning_rate": 5e-4,
     "ent_coef": 0.003,
 }
+COEFFICIENTS = {"doorkey": 0.1}  # instead, by `easee run hard-ppo-sensitivity`
 STEPS = {  # of training
     "goal-31": 200_000,
     "goal-51": 300_000,
     "goal-101": 1_000_000,
-    "doorkey": 2_000_000,
+    "doorkey": 1_600_000,
     "MiniGrid-Empty-16x16-v0": 100_000,
     "MiniGrid-DoorKey-8x8-v0": 2_000_000,
     "MiniGrid-DoorKey-16x16-v0": 4_000_000,
@@ -74,12 +75,13 @@ def make_population(runs: list[Run]) -> PpoPopulation:
 
     settings = runs[0].settings
     task = TASKS[settings["task"]]
+    learner = dict(LEARNER) | {"ent_coef": COEFFICIENTS.get(task.name, LEARNER["ent_coef"])}
     body = MINIGRID if task.convolutions else Network(tanh=True)
     return PpoPopulation(
         task.make_world(),
         [make_reference(run.settings, run.seed) for run in runs],
         list(map(agent_seed, runs)),
-        PpoSettings(settings["steps"], **(dict(LEARNER) | settings.get("learner", {}))),
+        PpoSettings(settings["steps"], **(learner | settings.get("learner", {}))),
         ActorCritic(body),
         bins=BINS,
         bonus=make_bonus(settings),

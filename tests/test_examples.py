@@ -80,6 +80,13 @@ def test_a_population_learns_with_every_arm():
     assert min(rewards) > -0.5  # random actions catch at most one ball in eight
 
 
+@pytest.mark.slow
+def test_ppo_learns_a_stock_task_sooner_with_easee_as_reference():
+    printed = run("minigrid_ppo.py", "--steps", "8000", "--seeds", "1")
+    plain, easee = re.findall(r"^PPO.*?((?: +[01]\.\d\d){4})$", printed, re.MULTILINE)
+    assert float(easee.split()[0]) > float(plain.split()[0])
+
+
 def test_every_example_is_tested():
     names = {path.name for path in EXAMPLES.glob("*.py")} - {"demo.py"}
     assert all(name in Path(__file__).read_text() for name in names)

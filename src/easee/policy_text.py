@@ -33,7 +33,8 @@ def read_policy(text: str | os.PathLike[str]) -> ExplorationPolicy:
         return ExplorationPolicy.load(name)
     prior, colon, depth = name.rpartition(":")
     if not colon:
-        hint = f"add a depth, e.g. '{name}:6'" if _is_prior(name) else nearest(name, priors.names())
+        known = nearest(name, priors.names())
+        hint = f"add a depth, e.g. '{name}:6'" if _is_prior(name) else known
         raise ArgumentError(f"expected a policy as {FORMS}, found {name!r}: {hint}")
     if not depth.strip().isdecimal():
         raise ArgumentError(

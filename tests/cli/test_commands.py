@@ -227,7 +227,8 @@ def test_plot_names_the_backend_whose_results_exist(tmp_path, monkeypatch):
 def test_texts_are_not_turned_into_emoji(tmp_path):
     prior = tmp_path / "prior.txt"
     prior.write_text("actions: :x: :smile:\n:x: :smile: ~ :smile: :x:\n")
-    output = invoke("verify", prior, "--env", "CartPole-v1", "--states", 5).output
+    options = ("--states", 5, "--names", ":x:,:smile:")
+    output = invoke("verify", prior, "--env", "CartPole-v1", *options).output
     assert ":x: :smile: ~ :smile: :x:" in output
 
 

@@ -74,10 +74,10 @@ def test_invalid_floors_are_rejected(policy, floor):
 
 
 def test_only_a_policy_has_a_table():
-    with pytest.raises(TypeError, match="expected an ExplorationPolicy, found str"):
-        PolicyTable.from_policy("policy")
-    with pytest.raises(TypeError, match="expected an ExplorationPolicy, found str"):
-        easee.Explorer("policy")
+    with pytest.raises(TypeError, match="expected an ExplorationPolicy, found int"):
+        PolicyTable.from_policy(3)
+    with pytest.raises(TypeError, match="expected an ExplorationPolicy, found int"):
+        easee.Explorer(3)
 
 
 def test_a_table_cannot_be_changed(policy):

@@ -552,7 +552,7 @@ class Slow(CardinalGrid):
     """An environment that takes long to copy."""
 
     def __setstate__(self, state):
-        time.sleep(0.02)
+        time.sleep(0.2)
         self.__dict__.update(state)
 
 

@@ -169,7 +169,7 @@ def test_endless_new_states_are_rejected():
         ({"depths": [0]}, "depth of at least 1"),
         ({"depths": "2..5"}, "list of whole numbers"),
         ({"trial_steps": 1}, "trial_steps of at least 50"),
-        ({"state": "picture"}, "found 'picture'"),
+        ({"state": "picture"}, "unknown state 'picture'"),
     ],
 )
 def test_invalid_arguments_are_rejected(options, message):

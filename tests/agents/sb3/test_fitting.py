@@ -130,8 +130,8 @@ def test_an_explorer_for_another_number_of_environments_is_rejected():
 
 
 def test_other_objects_are_rejected():
-    with pytest.raises(TypeError, match="found str, which has no sample, choose"):
-        small(rotation(), "rotation-grid")
+    with pytest.raises(TypeError, match="found int, which has no sample, choose"):
+        small(rotation(), 3)
 
 
 def test_a_prior_is_rejected_with_a_hint_at_compile():

@@ -229,7 +229,7 @@ def test_texts_are_not_turned_into_emoji(tmp_path):
     prior.write_text("actions: :x: :smile:\n:x: :smile: ~ :smile: :x:\n")
     options = ("--states", 5, "--names", ":x:,:smile:")
     output = invoke("verify", prior, "--env", "CartPole-v1", *options).output
-    assert ":x: :smile: ~ :smile: :x:" in output
+    assert ":x: :smile: ~" in output and ":smile: :x:" in output
 
 
 def test_the_list_of_priors_is_never_cut_off():

@@ -34,8 +34,8 @@ Each row is a prior, each column a depth of its graph. The numbers are states
 seen relative to uniformly random actions: above 1, the prior helps."""
 NEXT = """\
 Next, on an environment of yours (any Gymnasium id):
-  easee discover --env YOUR_ENV -o prior.txt            find a prior
-  easee tune prior.txt --env YOUR_ENV -o policy.npz     find the depth that helps
+  easee discover --env YOUR_ENV -o prior.txt         find a prior
+  easee tune prior.txt --env YOUR_ENV -o policy.npz  find a depth that helps
 and explore with
   easee.Explorer("policy.npz")
 as docs/agents.md explains."""

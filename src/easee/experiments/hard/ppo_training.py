@@ -24,7 +24,7 @@ LEARNER: Mapping[str, Any] = {
     "batch_size": 512,
     "n_epochs": 4,
     "learning_rate": 5e-4,
-    "ent_coef": 0.003,
+    "ent_coef": 0.03,
 }
 COEFFICIENTS = {"doorkey": 0.1}  # instead, by `easee run hard-ppo-sensitivity`
 STEPS = {  # of training

@@ -9,7 +9,6 @@ from easee.experiments.hard.comparison import Comparison
 from easee.experiments.hard.figure import COLOUR, SEEDS
 from easee.experiments.hard.ppo_training import (
     BACKEND,
-    COEFFICIENTS,
     LEARNER,
     REFERENCES,
     STEPS,
@@ -53,7 +52,6 @@ def make_figure(steps: int | None = None) -> Figure:
         table=comparison.table,
         config={
             "learner": dict(LEARNER),
-            "coefficients": COEFFICIENTS,
             "bins": BINS,
             "weights": WEIGHTS,
             "steps": steps,

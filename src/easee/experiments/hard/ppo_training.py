@@ -24,9 +24,8 @@ LEARNER: Mapping[str, Any] = {
     "batch_size": 512,
     "n_epochs": 4,
     "learning_rate": 5e-4,
-    "ent_coef": 0.03,
+    "ent_coef": 0.1,
 }
-COEFFICIENTS = {"doorkey": 0.1}  # instead, by `easee run hard-ppo-sensitivity`
 STEPS = {  # of training
     "goal-31": 200_000,
     "goal-51": 300_000,
@@ -75,13 +74,12 @@ def make_population(runs: list[Run]) -> PpoPopulation:
 
     settings = runs[0].settings
     task = TASKS[settings["task"]]
-    learner = dict(LEARNER) | {"ent_coef": COEFFICIENTS.get(task.name, LEARNER["ent_coef"])}
     body = MINIGRID if task.convolutions else Network(tanh=True)
     return PpoPopulation(
         task.make_world(),
         [make_reference(run.settings, run.seed) for run in runs],
         list(map(agent_seed, runs)),
-        PpoSettings(settings["steps"], **(learner | settings.get("learner", {}))),
+        PpoSettings(settings["steps"], **(dict(LEARNER) | settings.get("learner", {}))),
         ActorCritic(body),
         bins=BINS,
         bonus=make_bonus(settings),

@@ -43,6 +43,8 @@ def test_sticky_actions_are_off_unless_set():
 def test_options_are_parsed_as_literals():
     env = make_env("easee/RotationGrid-v0", ["size=(5, 7)", "render_mode=ansi"])
     assert env.get_wrapper_attr("size") == (5, 7) and env.render_mode == "ansi"
+    spec = make_env("FrozenLake-v1", ["is_slippery=false"]).spec
+    assert spec is not None and spec.kwargs["is_slippery"] is False
 
 
 def test_render_sets_the_default_render_mode():

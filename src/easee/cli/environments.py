@@ -99,7 +99,10 @@ def parse_names(text: str | None) -> list[str] | None:
 
 
 def _parse_literal(text: str) -> Any:
-    """Return the value of a Python literal, or the text itself."""
+    """Return the value of a Python literal, of true, false or none, or the text itself."""
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):

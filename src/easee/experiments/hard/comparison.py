@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from easee.experiments.hard.measures import Runs, measure_arms
+from easee.experiments.hard.measures import Runs, measure_arms, with_all_parts
 from easee.experiments.hard.tasks import TASKS, HardTask
 from easee.experiments.hard.training import COST, SUCCESS
 from easee.experiments.harness.figure import Row
@@ -74,12 +74,14 @@ class Comparison:
             lines, columns, figsize=(3.8 * columns, 3.3 * lines + 0.9), squeeze=False, sharey=True
         )
         for axes, (task, arms) in zip(panels.flat, tasks, strict=False):
+            total = self.steps_of(task)
+            curves = with_all_parts((r for r in rows if r.arm.startswith(f"{task.name}/")), total)
             for method in arms:
                 style = {"color": self.colours[method], "label": self.labels[method]}
-                draw_means(axes, rows, f"{task.name}/{method}", metric=SUCCESS, **style)
+                draw_means(axes, curves, f"{task.name}/{method}", metric=SUCCESS, **style)
             axes.set_title(task.name.removesuffix("-v0"), fontsize=11)
             axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:,.0f}k" if x else "0")
-            finish(axes, xlim=(0, self.steps_of(task)), ylim=(-0.02, 1.02))
+            finish(axes, xlim=(0, total), ylim=(-0.02, 1.02))
         for axes in panels.flat[len(tasks) :]:
             axes.set_visible(False)
         for axes in panels[:, 0]:

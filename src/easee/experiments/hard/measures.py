@@ -58,6 +58,19 @@ def measure_arms(rows: Iterable[Row], steps: int) -> dict[str, Runs]:
     return arms
 
 
+def with_all_parts(rows: Iterable[Row], steps: int) -> list[Row]:
+    """Return the success of each run in every part of training, see `_curve`.
+
+    Otherwise a mean over runs would be one over those that ended an episode in a part.
+    """
+    successes = [row for row in rows if row.metric == SUCCESS]
+    return [
+        of_run[0]._replace(step=round(steps * (i + 1) / BINS), value=float(value))
+        for of_run in group(successes, attrgetter("key")).values()
+        for i, value in enumerate(_curve(of_run, steps))
+    ]
+
+
 def _curve(run: list[Row], steps: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Return the success in each part of training, (BINS,).
 

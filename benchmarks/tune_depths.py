@@ -1,11 +1,14 @@
 """How good are the depths that `easee.tune` recommends? The table of `docs/tune.md`.
 
 PYTHONPATH=examples python -m benchmarks.tune_depths
+PYTHONPATH=examples python -m benchmarks.tune_depths --only "DoorKey, usual prior" --trials 40
 
 Each environment is tuned with the default budget. After that, every depth that was compared is
 measured again in new trials of the same length, and the recommended depth is compared with the best
 one. Takes about ten minutes on one core.
 """
+
+import argparse
 
 import gymnasium as gym
 import minigrid
@@ -15,7 +18,7 @@ import easee
 from arm import prior as arm_prior
 from easee.probing.coverage import make_world
 
-TRIALS = 10  # of each depth, to find the best
+TRIALS = 10  # of each depth by default, to find the best
 ENVIRONMENTS = {
     "arm": ("Arm-v0", arm_prior),
     "CardinalGrid": ("easee/CardinalGrid-v0", easee.priors.get("cardinal-grid")),
@@ -30,7 +33,7 @@ ENVIRONMENTS = {
 }
 
 
-def table_row(name: str, env_id: str, prior: easee.Equivalences) -> str:
+def table_row(name: str, env_id: str, prior: easee.Equivalences, trials: int) -> str:
     """Return a row of the table, in Markdown."""
     env = gym.make(env_id)
     result = easee.tune(env, prior)
@@ -38,7 +41,7 @@ def table_row(name: str, env_id: str, prior: easee.Equivalences) -> str:
     means = {}
     for depth, policy in result.policies.items():
         counts = []
-        for trial in range(TRIALS):
+        for trial in range(trials):
             explorer = easee.Explorer(policy, seed=1_000_000 + trial)
             coverage = world.cover(explorer, result.trial_steps, 2_000_000 + trial)
             counts.append(len(coverage.first_steps))
@@ -53,8 +56,13 @@ def table_row(name: str, env_id: str, prior: easee.Equivalences) -> str:
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", choices=ENVIRONMENTS, help="one environment instead of all")
+    parser.add_argument("--trials", type=int, default=TRIALS, help="new trials of each depth")
+    arguments = parser.parse_args()
     gym.register_envs(minigrid)
     print("| environment | recommended | times uniform | times extended | best | share |")
     print("|---|---|---|---|---|---|")
     for name, (env_id, prior) in ENVIRONMENTS.items():
-        print(table_row(name, env_id, prior), flush=True)
+        if arguments.only in (None, name):
+            print(table_row(name, env_id, prior, arguments.trials), flush=True)

@@ -1,4 +1,4 @@
-"""Policy files under mutation: each is rejected with an error of the library, or can be used.
+"""Damaged and forged policy files: loading one raises PolicyFileError or gives a valid policy.
 
 Bytes are flipped, cut and repeated; members of the archive are emptied, replaced, or changed with a
 right checksum; arrays get other types and values that contradict each other; and members claim to

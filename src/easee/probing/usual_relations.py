@@ -188,7 +188,8 @@ class UsualSearch:
     def _accepted(self, one: Word, two: Word, met: tuple[int, int]) -> UsualRelation | None:
         """Return a relation with its counts in both samples, or None if it is not accepted.
 
-        Without any violation, it was rejected as an exact relation for another reason.
+        One that never failed is not accepted either: the search for exact relations has already
+        decided about it.
         """
         if not self._is_consistent((one, two)):
             return None

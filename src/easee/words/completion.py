@@ -36,7 +36,7 @@ SUFFIX_WORK = 8  # work of looking up the suffixes of a letter, in comparisons o
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits on completion, all but the last two of them per order of letters.
+    """Limits on completion. `rules` and `overlaps` hold for each order of the letters.
 
     Work is counted, not timed, so that the result does not depend on the machine: a unit is about
     one comparison of a word with a rule, 0.1 to 0.2 microseconds.

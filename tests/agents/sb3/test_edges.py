@@ -1,4 +1,4 @@
-"""Environments that report nonsense, forbid actions, or have continuous ones."""
+"""Environments with wrong reports of executed actions, with masks, or with continuous actions."""
 
 from functools import partial
 

@@ -105,7 +105,9 @@ def test_every_prior_fits_its_task():
         assert task.make_world().n_actions == task.n_actions
 
 
-@pytest.mark.parametrize("name", ["hard", "hard-search", "hard-depth"])
+@pytest.mark.parametrize(
+    "name", ["hard", "hard-search", "hard-depth", "hard-ppo", "hard-ppo-search"]
+)
 def test_committed_results_belong_to_the_figure(name):
     store = Store(FIGURES[name], RESULTS / name)
     store.check_settings()

@@ -23,6 +23,7 @@ Ids = NDArray[np.int64]
 Solve = Callable[[Floats], Floats]
 
 BAND = 24  # up to this bandwidth a banded factorisation beats a general sparse one
+PANEL = 2  # columns that SuperLU updates at once; its default of 20 is slower for sparse factors
 MAX_NEIGHBOURS = 6  # eliminating a node with more neighbours would cause too much fill-in
 
 
@@ -224,7 +225,11 @@ def _superlu(matrix: csc_array, ordering: str) -> Any:
     """Factorise a symmetric positive definite matrix, without pivoting."""
     try:
         return splu(
-            matrix, permc_spec=ordering, diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+            matrix,
+            permc_spec=ordering,
+            diag_pivot_thresh=0.0,
+            panel_size=PANEL,
+            options={"SymmetricMode": True},
         )
     except (RuntimeError, LinAlgError) as error:
         raise SingularError(str(error)) from error

@@ -299,15 +299,18 @@ def test_a_ray_cluster_gives_the_same_results(tmp_path, monkeypatch, token):
     if token:  # as written by Ray when it starts a local cluster; `ray start` then requires it
         subprocess.run([*ray, "get-auth-token", "--generate"], check=True, capture_output=True)
     start = [*ray, "start", "--head", f"--port={port}", "--num-cpus=2", "--include-dashboard=false"]
-    start += ["--disable-usage-stats", f"--temp-dir={temporary}"]
-    subprocess.run(start, check=True, capture_output=True, timeout=120)
+    start += ["--disable-usage-stats", f"--temp-dir={temporary}", "--block"]
+    cluster = subprocess.Popen(start, stdout=subprocess.PIPE, text=True, start_new_session=True)
     try:
+        assert cluster.stdout is not None
+        assert any("Ray runtime started" in line for line in cluster.stdout)
         arms = [option for arm in ARMS for option in ("--arm", arm)]
         command = easee_command("run", "fig3", "--seeds", 2, "--backend", "ray", *arms)
         command += ["--address", f"127.0.0.1:{port}", "--out", str(tmp_path / "ray")]
         result = subprocess.run(command, capture_output=True, text=True, timeout=300)
         assert result.returncode == 0, result.stderr
     finally:
-        subprocess.run([*ray, "stop", "--force"], capture_output=True, timeout=120)
+        os.killpg(cluster.pid, signal.SIGKILL)  # `ray stop` would end every cluster of the user
+        cluster.communicate()
     run(tmp_path / "local")
     assert (tmp_path / "ray/runs.csv").read_bytes() == (tmp_path / "local/runs.csv").read_bytes()

@@ -295,6 +295,10 @@ def _critical_pairs(
 
     Only proper overlaps occur: the system is reduced, so no left-hand side contains another.
     """
-    for length in range(1, min(len(left), len(other_left))):
-        if left.endswith(other_left[:length]):
-            yield right + other_left[length:], left[:-length] + other_right
+    letter, find = other_left[0], left.find
+    at = find(letter, max(1, len(left) - len(other_left) + 1))
+    while at >= 0:
+        suffix = left[at:]
+        if other_left.startswith(suffix):
+            yield right + other_left[len(suffix) :], left[:at] + other_right
+        at = find(letter, at + 1)

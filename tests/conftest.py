@@ -1,5 +1,8 @@
 import os
 
+# Tests run in parallel, so each has one core; libraries read this when they are imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings

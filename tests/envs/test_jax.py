@@ -18,8 +18,6 @@ import jax.numpy as jnp  # noqa: E402
 from easee.envs import jax as worlds  # noqa: E402
 from easee.envs.jax import doorkey as doorkey_world  # noqa: E402
 
-torch.set_num_threads(1)
-
 LEFT, RIGHT, FORWARD, PICKUP, OPEN = range(5)
 GOAL = (17, 17)
 FIELDS = [(60, 30), (10, 3), (2, 1), (5, 9), (1, 2)]

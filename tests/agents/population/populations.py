@@ -2,15 +2,12 @@
 
 import jax
 import numpy as np
-import torch
 
 import easee
 from easee import priors
 from easee.agents.population import Population, Settings, networks
 from easee.envs.jax import Catcher
 from easee.explorers import jax as explorers
-
-torch.set_num_threads(1)
 
 SMALL = Settings(
     400,

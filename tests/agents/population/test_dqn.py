@@ -13,8 +13,6 @@ from easee.agents.population.dqn import Batch, Settings
 from easee.agents.sb3.networks import CatcherCnn
 from easee.envs import Catcher
 
-torch.set_num_threads(1)
-
 
 def weights_of(model, convolutions, size=(4, 8)):
     """Return a Stable-Baselines3 model's weights in our layout, with channels last.

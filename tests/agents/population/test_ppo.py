@@ -17,8 +17,6 @@ from easee.agents.sb3 import PPO
 from easee.envs import GoalGrid
 from easee.envs import jax as worlds
 
-torch.set_num_threads(1)
-
 SETTINGS = PpoSettings(
     100, n_envs=2, n_steps=16, batch_size=8, n_epochs=3, learning_rate=1e-3, ent_coef=0.03
 )

@@ -2,7 +2,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import torch
 from stable_baselines3.common.env_util import make_vec_env
 
 import easee
@@ -14,8 +13,6 @@ from easee.agents.sb3 import PPO
 from easee.envs.jax import GoalGrid
 from easee.explorers import jax as explorers
 from tests.agents.population.populations import assert_same
-
-torch.set_num_threads(1)
 
 SMALL = PpoSettings(256, n_envs=4, n_steps=16, batch_size=32, n_epochs=2, ent_coef=0.01)
 WORLD = GoalGrid(5, start=(2, 2, 0))

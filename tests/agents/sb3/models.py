@@ -15,8 +15,6 @@ import easee
 from easee.agents.sb3 import DQN, ExplorerMixin
 from easee.envs import CardinalGrid, RotationGrid
 
-torch.set_num_threads(1)
-
 SMALL = {
     "learning_starts": 50,
     "batch_size": 16,

@@ -58,7 +58,7 @@ nb_execution_mode = "off"  # the notebook has its outputs; a test executes it
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
-autodoc_typehints_description_target = "documented"
+autodoc_typehints_description_target = "documented_params"
 python_use_unqualified_type_names = True
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
@@ -86,6 +86,13 @@ def add_commands(app: Sphinx, page: str, source: list[str]) -> None:
         app.env.note_dependency(str(file))
 
 
+def skip_fields(
+    app: Sphinx, what: str, name: str, member: object, skip: bool, options: object
+) -> bool | None:
+    """Skip the fields of named tuples, which their class describes."""
+    return True if (member.__doc__ or "").startswith("Alias for field number") else None
+
+
 def visit_math(self: HTML5Translator, node: nodes.Element) -> None:
     """Write a formula as MathML, which browsers show without a script."""
     self.body.append(tex2mathml(node.astext(), as_block=isinstance(node, nodes.math_block)))
@@ -95,4 +102,5 @@ def visit_math(self: HTML5Translator, node: nodes.Element) -> None:
 def setup(app: Sphinx) -> None:
     """Register the functions above."""
     app.connect("source-read", add_commands)
+    app.connect("autodoc-skip-member", skip_fields)
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math, None))

@@ -1,5 +1,6 @@
 """The code blocks of the documentation: Python blocks run as they stand, commands exist."""
 
+import importlib
 import re
 import runpy
 import shlex
@@ -138,12 +139,14 @@ def test_every_public_name_is_in_the_reference(name):
     assert re.search(rf"^.. auto\w+:: {module}$", reference(), re.MULTILINE)
 
 
-@pytest.mark.parametrize(
-    "module",
-    ["easee.priors", "easee.envs", "easee.envs.jax", "easee.agents.sb3", "easee.agents.population"],
-)
-def test_modules_with_public_names_are_in_the_reference(module):
-    assert f".. automodule:: {module}\n   :members:\n" in reference()
+MODULES = ("priors", "envs", "envs.jax", "agents.sb3", "agents.population")
+
+
+@pytest.mark.parametrize("module", [f"easee.{name}" for name in MODULES])
+def test_every_public_name_of_a_module_is_in_the_reference(module):
+    whole = f".. automodule:: {module}\n   :members:\n" in reference()
+    for name in importlib.import_module(module).__all__:
+        assert whole or f":: {module}.{name}\n" in reference(), name
 
 
 def test_the_gallery_has_every_figure_that_has_results():

@@ -42,7 +42,7 @@ soak: $(VENV)/.test
 
 # The documentation site, in docs/_build/html. Warnings are errors.
 docs: $(VENV)/.test $(VENV)/.docs
-	$(BIN)/python -m sphinx -W --keep-going -n -q docs docs/_build/html
+	$(BIN)/python -m sphinx -W --keep-going -n -q -d docs/_build/doctrees docs docs/_build/html
 
 # Build the sdist and the wheel, and try each in a new environment outside the repository.
 dist: $(VENV)/.release

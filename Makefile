@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip --quiet --disable-pip-version-check install --constraint constraints.txt
 NEEDS := pyproject.toml constraints.txt
 
-.PHONY: demo test quick coverage lowest check dist soak bench figures results population clean
+.PHONY: demo test quick coverage lowest check dist soak docs bench figures results population clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
@@ -40,6 +40,10 @@ MINUTES ?= 20
 soak: $(VENV)/.test
 	$(BIN)/python -m soak.run --minutes $(MINUTES)
 
+# The documentation site, in docs/_build/html. Warnings are errors.
+docs: $(VENV)/.test $(VENV)/.docs
+	$(BIN)/python -m sphinx -W --keep-going -n -q -d docs/_build/doctrees docs docs/_build/html
+
 # Build the sdist and the wheel, and try each in a new environment outside the repository.
 dist: $(VENV)/.release
 	rm -rf dist
@@ -52,7 +56,7 @@ dist: $(VENV)/.release
 bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.run
 
-# The images of the documentation.
+# The images of the documentation, and the notebook's output.
 figures: $(VENV)/.test
 	$(BIN)/easee draw rotation-grid --depth 3 --view pipeline -o docs/images/pipeline.svg
 	$(BIN)/easee draw docs/construction.txt --depth 2 --view steps -o docs/images/construction.svg
@@ -62,6 +66,8 @@ figures: $(VENV)/.test
 	mv broken/relation-4-1.png docs/images/counterexample.png && rm -r broken
 	PYTHONPATH=examples $(BIN)/easee tune examples/arm.txt --env arm:Arm-v0 \
 		--plot docs/images/tune-arm.png
+	$(BIN)/easee tune docs/room.txt --env MiniGrid-Empty-16x16-v0 --plot docs/images/tune-room.png
+	$(BIN)/python docs/run_notebook.py
 
 # The experiments that run on two cores, in about an hour. Finished runs are skipped.
 results: $(VENV)/.test
@@ -75,7 +81,7 @@ population: $(VENV)/.test
 		$(BIN)/easee run $$figure --backend population || exit 1; done
 
 clean:
-	rm -rf $(VENV) $(VENV)-lowest dist demo soak/findings .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-lowest dist demo docs/_build soak/findings .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # --- setting up -------------------------------------------------------------------------------
 
@@ -94,6 +100,10 @@ $(VENV)/.test: $(NEEDS) | $(BIN)/python
 
 $(VENV)/.check: $(NEEDS) | $(BIN)/python
 	$(PIP) --group check
+	@touch $@
+
+$(VENV)/.docs: $(NEEDS) | $(BIN)/python
+	$(PIP) --group docs
 	@touch $@
 
 $(VENV)/.release: $(NEEDS) | $(BIN)/python

@@ -1,4 +1,4 @@
-"""The paper's Figures 5 and 6: DoorKey and Freeway, drawn by their own renderers.
+"""The paper's Figures 5 and 6 and the tutorial's room, drawn by the environments' own renderers.
 
 Run it as `python docs/pictures.py`.
 """
@@ -6,6 +6,9 @@ Run it as `python docs/pictures.py`.
 from __future__ import annotations
 
 from pathlib import Path
+
+import gymnasium as gym
+import minigrid  # noqa: F401  (registers its environments)
 
 from easee.envs.atari import single
 from easee.envs.catcher import Catcher
@@ -15,7 +18,7 @@ from easee.viz.files import save, subplots
 IMAGES = Path(__file__).parent / "images"
 
 
-def main() -> None:
+def draw_environments() -> None:
     """Draw DoorKey, Catcher and Freeway side by side."""
     doorkey = DoorKey(render_mode="rgb_array")
     catcher = Catcher(render_mode="rgb_array")
@@ -40,5 +43,16 @@ def main() -> None:
     save(figure, IMAGES / "environments.png", dpi=110)
 
 
+def draw_room() -> None:
+    """Draw the room of the tutorial."""
+    env = gym.make("MiniGrid-Empty-16x16-v0", render_mode="rgb_array")
+    env.reset(seed=0)
+    figure, axes = subplots(figsize=(3.6, 3.6))
+    axes.imshow(env.render())
+    axes.set_axis_off()
+    save(figure, IMAGES / "room.png", dpi=110)
+
+
 if __name__ == "__main__":
-    main()
+    draw_environments()
+    draw_room()

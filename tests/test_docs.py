@@ -1,18 +1,22 @@
 """The code blocks of the documentation: Python blocks run as they stand, commands exist."""
 
+import importlib
 import re
+import runpy
 import shlex
 from pathlib import Path
 
 import pytest
 from typer.main import get_command
 
+import easee
 from easee import priors
 from easee.cli import app
 from easee.experiments.registry import FIGURES
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+NOTEBOOK = ROOT / "docs" / "notebook.ipynb"
 MOST_STEPS = 300  # of training; the blocks themselves stay as the reader sees them
 
 
@@ -20,10 +24,19 @@ def blocks(page, language):
     return re.findall(rf"```{language}\n(.*?)```", page.read_text(), re.DOTALL)
 
 
+def write_files(page, folder):
+    """Write the files that a page shows: blocks without a language whose first line names them."""
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
+    for language, block in fenced:
+        if not language and (name := re.match(r"# (\w+\.txt)\n", block)):
+            (folder / name[1]).write_text(block)
+
+
 @pytest.fixture
 def short_training(monkeypatch):
-    """Cut training and discovery short."""
-    import easee
+    """Cut training, its evaluation and discovery short."""
+    from stable_baselines3.common import evaluation
+
     from easee.agents.population.base import BasePopulation
     from easee.agents.sb3 import DQN, PPO
 
@@ -33,6 +46,10 @@ def short_training(monkeypatch):
     for kind in (DQN, PPO):
         monkeypatch.setattr(kind, "learn", cut(kind.learn))
     monkeypatch.setattr(BasePopulation, "advance", cut(BasePopulation.advance))
+    evaluate = evaluation.evaluate_policy
+    monkeypatch.setattr(
+        evaluation, "evaluate_policy", lambda *a, **o: evaluate(*a, **{**o, "n_eval_episodes": 1})
+    )
     discover, verify, tune = easee.discover, easee.verify, easee.tune
     few = {"states": 20, "rollout": 500}
     monkeypatch.setattr(easee, "discover", lambda env, **o: discover(env, **{**o, **few}))
@@ -46,6 +63,7 @@ def short_training(monkeypatch):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_blocks_run_in_the_order_of_the_page(page, short_training, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    write_files(page, tmp_path)
     names: dict[str, object] = {}
     for block in blocks(page, "python"):
         exec(compile(block, page.name, "exec"), names)
@@ -91,3 +109,67 @@ def test_links_and_images_exist(page):
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
         if not target.startswith(("http", "mailto")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_prior_of_the_tutorial_is_that_of_its_figure(tmp_path):
+    write_files(ROOT / "docs" / "tutorial.md", tmp_path)
+    assert (tmp_path / "room.txt").read_text() == (ROOT / "docs" / "room.txt").read_text()
+
+
+def test_every_page_is_in_the_contents_of_the_site():
+    entries = re.findall(r"^   (?:.*<(\w+)>|(\w+))$", (ROOT / "docs/index.rst").read_text(), re.M)
+    listed = sorted(first or second for first, second in entries)
+    pages = [*(ROOT / "docs").glob("*.md"), NOTEBOOK]
+    assert listed == sorted(page.stem for page in pages if page.stem != "README")
+
+
+def test_the_front_page_links_to_every_page():
+    text = (ROOT / "docs/README.md").read_text()
+    for page in (*(ROOT / "docs").glob("*.md"), NOTEBOOK):
+        assert f"]({page.name})" in text or page.name == "README.md", page.name
+
+
+def reference():
+    return "\n".join(page.read_text() for page in (ROOT / "docs/reference").glob("*.rst"))
+
+
+@pytest.mark.parametrize("name", sorted(set(easee.__all__) - {"envs", "priors"}))
+def test_every_public_name_is_in_the_reference(name):
+    module = "easee.errors" if name.endswith("Error") else f"easee.{name}"
+    assert re.search(rf"^.. auto\w+:: {module}$", reference(), re.MULTILINE)
+
+
+MODULES = ("priors", "envs", "envs.jax", "agents.sb3", "agents.population")
+
+
+@pytest.mark.parametrize("module", [f"easee.{name}" for name in MODULES])
+def test_every_public_name_of_a_module_is_in_the_reference(module):
+    whole = f".. automodule:: {module}\n   :members:\n" in reference()
+    for name in importlib.import_module(module).__all__:
+        assert whole or f":: {module}.{name}\n" in reference(), name
+
+
+def test_the_gallery_has_every_figure_that_has_results():
+    text = (ROOT / "docs/gallery.md").read_text()
+    for name in FIGURES:
+        for picture in (ROOT / "results" / name).glob("*.png"):
+            assert f"(../results/{name}/{picture.name})" in text
+            assert f"easee run {name}" in text
+
+
+def outputs(notebook):
+    """Return what each cell printed or returned as text, without what depends on the machine."""
+    return [
+        [re.sub(r"depth [\d,]+ fits", "", str(o.get("text") or o.data["text/plain"])) for o in outs]
+        for outs in (cell.outputs for cell in notebook.cells if cell.cell_type == "code")
+    ]
+
+
+@pytest.mark.slow
+def test_the_notebook_runs_and_prints_what_is_stored(monkeypatch):
+    import nbformat
+
+    monkeypatch.setenv("PYTHONWARNINGS", "error")
+    execute = runpy.run_path(str(ROOT / "docs" / "run_notebook.py"))["execute"]
+    stored = nbformat.read(NOTEBOOK, as_version=4)
+    assert outputs(execute()) == outputs(stored)

@@ -36,6 +36,14 @@ def test_the_arm_s_best_depth_is_neither_shallow_nor_deep():
     assert 4 <= depth <= 16
 
 
+def test_the_graph_of_rubik_s_cube_has_as_many_nodes_as_the_cube_has_positions():
+    printed = run("rubik.py", "--depth", "4")
+    assert "relations  30 of 12 quarter turns" in printed
+    for name in ("graph", "cube"):  # OEIS A080602
+        assert re.search(rf"^{name} +1, 12, 114, 1068, 10011$", printed, re.MULTILINE)
+    assert "exact      True" in printed
+
+
 @pytest.mark.slow
 def test_outcomes_never_reduce_the_entropy():
     lines = re.findall(

@@ -1,5 +1,7 @@
 """The exceptions of this library.
 
+::
+
     EaseeError
     ├── PriorError (ValueError)            an invalid prior
     │   └── UnknownActionError             a word uses an unknown action

@@ -86,7 +86,7 @@ class LocalGraph(ReadOnlyArrays):
 
     @cached_property
     def forward(self) -> Mask:
-        """Bool (n, k): whether an action leads one layer deeper; the others are pruned."""
+        """Whether an action leads one layer deeper, bool (n, k); the others are pruned."""
         deeper: Mask = self.depths[self.successors] == self.depths[:, None] + 1
         deeper &= self.successors >= 0  # above, -1 stood for the last node
         deeper.setflags(write=False)
@@ -94,7 +94,7 @@ class LocalGraph(ReadOnlyArrays):
 
     @cached_property
     def ends(self) -> Mask:
-        """Bool (n,): whether a node has no forward action, as at full depth and at dead ends."""
+        """Whether a node has no forward action, bool (n,), as at full depth and at dead ends."""
         ends: Mask = np.logical_not(self.forward.any(axis=1))
         ends.setflags(write=False)
         return ends

@@ -115,7 +115,7 @@ class ExplorationPolicy(ReadOnlyArrays):
 
     @property
     def never_taken(self) -> tuple[str, ...]:
-        """The actions that are never taken: the policy has no use for them, and no floor.
+        """The actions that are never taken, because the policy has no use for them, and no floor.
 
         >>> compile(Equivalences(["go", "wait"], ["wait ~"]), depth=3).never_taken
         ('wait',)
@@ -267,6 +267,17 @@ def compile(
 
     Relations that usually hold are merged like exact ones. The actions that only they make equal to
     nothing get `floors`, see `easee.priors.rates`.
+
+    Args:
+        equivalences: the prior.
+        depth: length of the longest words, at least 1.
+        weights: float (d,), weights of the layers, as for `balance`.
+        tolerance: the largest duality gap to accept.
+
+    Raises:
+        PriorError: the prior makes every action equivalent to the empty word.
+        GraphTooLargeError: the graph does not fit in memory.
+        ConvergenceError: the gap is larger than `tolerance`.
 
     >>> omega = Equivalences(["forward", "left", "right"], ["left right ~", "right left ~"])
     >>> compile(omega, depth=3).graph.layer_sizes

@@ -1,5 +1,7 @@
 """Tabular Q-learning with any explorer: Algorithm 2 of the paper without a network.
 
+::
+
     Q(s, a) <- Q(s, a) + learning_rate * (r + discount * max Q(s', .) - Q(s, a))
 
 In states where nothing has been learned all actions have the same value. How ties are broken there

@@ -4,6 +4,8 @@ The functions are the same for all explorers, so the `Tables` of several can be 
 over. An exploratory action is drawn from the row of the current node and repeated for a number of
 steps, which is 1 except for temporally extended epsilon-greedy.
 
+::
+
     tables = from_policy(policy)
     state = init(n_envs)
     state, actions = sample(tables, state, key)  # or choose(..., greedy, epsilon)
@@ -32,9 +34,13 @@ LONGEST = 181**2  # steps of one repetition; longer draws, 1 in 54,000, are cut
 
 
 class Tables(NamedTuple):
-    """The arrays of a `PolicyTable`, and the distribution of the number of repetitions.
+    """The arrays of an explorer.
 
     Attributes:
+        probabilities: float (n, k), of exploratory actions at each node.
+        cumulative: float (n, k), their cumulative sums.
+        next_nodes: int (n, k), the node after each action; -1 where the walk restarts.
+        depth: int (), number of actions after which the walk restarts.
         durations: float (b * b,), cumulative distribution of the number of repetitions.
     """
 
@@ -51,20 +57,33 @@ class Tables(NamedTuple):
 
 
 class State(NamedTuple):
-    """The state of an explorer: integers, one entry per environment."""
+    """The state of an explorer, int (n_envs,) each.
+
+    Attributes:
+        nodes: node of each environment.
+        lengths: number of actions since the last restart.
+        repeated: exploratory action drawn last.
+        remaining: number of repetitions left.
+    """
 
     nodes: Array
-    lengths: Array  # number of actions since the last restart
-    repeated: Array  # exploratory action drawn last
-    remaining: Array  # number of repetitions left
+    lengths: Array
+    repeated: Array
+    remaining: Array
 
 
 class Uniforms(NamedTuple):
-    """The random numbers of a step, each in [0, 1), one entry per environment."""
+    """The random numbers of a step in [0, 1), float (n_envs,) each.
 
-    coin: Array  # decides whether to explore
-    action: Array  # selects the exploratory action
-    duration: Array  # selects its number of repetitions
+    Attributes:
+        coin: decides whether to explore.
+        action: selects the exploratory action.
+        duration: selects its number of repetitions.
+    """
+
+    coin: Array
+    action: Array
+    duration: Array
 
 
 def from_policy(policy: ExplorationPolicy, floor: Floor = None) -> Tables:

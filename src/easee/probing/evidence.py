@@ -93,7 +93,7 @@ class RelationCheck:
 
     @property
     def prior_rate(self) -> float:
-        """The rate of the relation in a prior: the share of states met in which it fails.
+        """The rate of the relation in a prior, the share of states met in which it fails.
 
         It is 0 if there was no violation anywhere, and the upper end of the 95% interval if there
         were few trials, or if the only violations are near rare effects.

@@ -9,9 +9,14 @@ from easee.graph import LocalGraph
 
 @dataclass(frozen=True)
 class Step:
-    """One step: the edge of an action from `tail` to `head` is added, or `pruned`.
+    """One step of the construction, which adds or prunes an edge.
 
-    `new` tells whether the step also adds the head.
+    Attributes:
+        tail: the node where the edge begins.
+        action: index of its action.
+        head: the node where it ends.
+        new: whether the step also adds the head.
+        pruned: whether the edge is pruned instead of added.
     """
 
     tail: int

@@ -62,7 +62,15 @@ def draw_graph(
 
 
 def draw_steps(graph: LocalGraph, path: str | os.PathLike[str]) -> None:
-    """Draw the construction of a small graph step by step (the paper's Figure 2)."""
+    """Draw the construction of a small graph step by step (the paper's Figure 2).
+
+    Args:
+        graph: graph to draw.
+        path: an `.svg`, `.png` or `.pdf` file to write.
+
+    Raises:
+        ArgumentError: the construction has too many steps to draw.
+    """
     steps = construction(graph)
     if len(steps) > MAX_STEPS:
         raise ArgumentError(
@@ -86,7 +94,13 @@ def draw_steps(graph: LocalGraph, path: str | os.PathLike[str]) -> None:
 def draw_pipeline(
     omega: Equivalences, policy: ExplorationPolicy, path: str | os.PathLike[str]
 ) -> None:
-    """Draw prior, graph and policy side by side (the paper's Figure 1)."""
+    """Draw prior, graph and policy side by side (the paper's Figure 1).
+
+    Args:
+        omega: the prior.
+        policy: its policy.
+        path: an `.svg`, `.png` or `.pdf` file to write.
+    """
     graph, text_width = policy.graph, 2.6
     numbered = lay_out(graph, _numbers(graph), 9, lattice=False)
     named = lay_out(graph, _labels(graph), _font_size(graph), lattice=False)

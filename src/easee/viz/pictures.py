@@ -29,7 +29,13 @@ class Picture:
 def draw_policy(
     policy: ExplorationPolicy, path: str | os.PathLike[str] | None, *, pruned: bool
 ) -> Picture:
-    """Draw a policy on its graph, into a file if there is a path, and return the picture."""
+    """Draw a policy on its graph, into a file if there is a path, and return the picture.
+
+    Args:
+        policy: policy to draw.
+        path: an `.svg`, `.png` or `.pdf` file to write, or None.
+        pruned: whether to show pruned edges, dashed.
+    """
     if path is not None:
         draw_graph(policy, path, pruned=pruned)
         if Path(path).suffix.lower() == ".svg":

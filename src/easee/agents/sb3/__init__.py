@@ -1,8 +1,11 @@
 """EASEE in Stable-Baselines3, with one more argument than its own agents.
 
-from easee.agents.sb3 import DQN, PPO
-model = DQN("MlpPolicy", env, explorer=easee.compile(omega, depth=6))
-model = PPO("MlpPolicy", env, reference=easee.compile(omega, depth=6), ent_coef=0.01)
+::
+
+    from easee.agents.sb3 import DQN, PPO
+
+    model = DQN("MlpPolicy", env, explorer=easee.compile(omega, depth=6))
+    model = PPO("MlpPolicy", env, reference=easee.compile(omega, depth=6), ent_coef=0.01)
 
 `explorer` replaces random actions, `reference` the uniform policy of the entropy bonus. There are
 mixins for other agents. `MaskablePPO` needs the extra `sb3-contrib`.

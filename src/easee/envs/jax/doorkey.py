@@ -22,22 +22,37 @@ AHEAD = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]], np.int32)  # east, south, w
 
 
 class Layout(NamedTuple):
-    """The part of the state that all episodes of a DoorKey share, int32."""
+    """The part of the state that all episodes of a DoorKey share, int32.
 
-    key: jax.Array  # column and row of the key (2,)
-    door: jax.Array  # row of the door ()
-    start: jax.Array  # first column, row and heading of the agent (3,)
+    Attributes:
+        key: column and row of the key, (2,).
+        door: row of the door, ().
+        start: first column, row and heading of the agent, (3,).
+    """
+
+    key: jax.Array
+    door: jax.Array
+    start: jax.Array
 
 
 class DoorKeyState(NamedTuple):
-    """The state of an episode."""
+    """The state of an episode.
+
+    Attributes:
+        layout: positions of key, door and start.
+        place: column and row of the agent, int32 (2,).
+        heading: 0 is east, then clockwise; int32 ().
+        carries: whether the agent has the key, bool ().
+        opened: whether the door is open, bool ().
+        steps: number of steps taken, int32 ().
+    """
 
     layout: Layout
-    place: jax.Array  # column and row of the agent, int32 (2,)
-    heading: jax.Array  # 0 is east, then clockwise; int32 ()
-    carries: jax.Array  # whether the agent has the key, bool ()
-    opened: jax.Array  # whether the door is open, bool ()
-    steps: jax.Array  # number of steps taken, int32 ()
+    place: jax.Array
+    heading: jax.Array
+    carries: jax.Array
+    opened: jax.Array
+    steps: jax.Array
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,23 @@ LEFT, RIGHT, FORWARD, PICKUP, DROP, TOGGLE, DONE = range(len(MINIGRID_ACTIONS))
 
 
 class MiniGridState(NamedTuple):
-    """The state of an episode."""
+    """The state of an episode.
 
-    grid: jax.Array  # codes of the cells by column and row, uint8 (width, height)
-    place: jax.Array  # column and row of the agent, int32 (2,)
-    heading: jax.Array  # 0 is right, then clockwise; int32 ()
-    carried: jax.Array  # code of the carried object, or of an empty cell; uint8 ()
-    steps: jax.Array  # number of steps taken, int32 ()
-    target: jax.Array  # what the task's rule needs to know of the layout, int32 (any length,)
+    Attributes:
+        grid: codes of the cells by column and row, uint8 (width, height).
+        place: column and row of the agent, int32 (2,).
+        heading: 0 is right, then clockwise; int32 ().
+        carried: code of the carried object, or of an empty cell; uint8 ().
+        steps: number of steps taken, int32 ().
+        target: what the task's rule needs to know of the layout, int32 (any length,).
+    """
+
+    grid: jax.Array
+    place: jax.Array
+    heading: jax.Array
+    carried: jax.Array
+    steps: jax.Array
+    target: jax.Array
 
 
 def cell_at(grid: jax.Array, place: jax.Array) -> jax.Array:

@@ -81,13 +81,13 @@ class MiniGrid(World):
 
     @property
     def image_shape(self) -> tuple[int, int, int]:
-        """Shape of MiniGrid's image: (view, view, 3), or (width, height, 3) of the full grid."""
+        """Shape of MiniGrid's image, (view, view, 3), or (width, height, 3) of the full grid."""
         width, height = layouts.frame_of(self.id).size if self.full else (self.view, self.view)
         return width, height, 3
 
     @property
     def observation_shape(self) -> tuple[int, ...]:
-        """Shape of the observation: that of the image, with 15 channels."""
+        """Shape of the observation, that of the image with 15 channels."""
         return (*self.image_shape[:2], len(codes.TYPES) + 1 + len(STATES))
 
     def reset(self, key: jax.Array) -> MiniGridState:

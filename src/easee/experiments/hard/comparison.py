@@ -13,7 +13,7 @@ from easee.experiments.hard.tasks import TASKS, HardTask
 from easee.experiments.hard.training import COST, SUCCESS
 from easee.experiments.harness.figure import Row
 from easee.experiments.harness.learning_curves import draw_means
-from easee.experiments.harness.plots import finish
+from easee.experiments.harness.plots import add_legend, panels, steps_axis
 from easee.experiments.harness.rows import count_seeds, seeds_text
 from easee.experiments.harness.statistics import (
     cell,
@@ -21,9 +21,8 @@ from easee.experiments.harness.statistics import (
     mean_interval,
     stratified_interval,
 )
-from easee.viz.files import subplots
+from easee.viz.style import METHODS
 
-MOST_COLUMNS = 4  # panels in a row of the picture
 HEADER = [
     "task", "method", "seeds", "success, last tenth", "success, whole training",
     "steps to 90%", "runs that get there", "probability of improvement",
@@ -36,13 +35,11 @@ class Comparison:
 
     Attributes:
         labels: by name, what a method is called.
-        colours: by name, its colour.
         baseline: name of the method that the others improve on.
         steps_of: from a task to its number of steps.
     """
 
     labels: Mapping[str, str]
-    colours: Mapping[str, str]
     baseline: str
     steps_of: Callable[[HardTask], int]
 
@@ -68,27 +65,21 @@ class Comparison:
     def draw(self, name: str, rows: list[Row]) -> dict[str, Any]:
         """Draw the learning curves, one panel per task."""
         tasks = self._shown_tasks(rows)
-        lines = -(-len(tasks) // MOST_COLUMNS)
-        columns = -(-len(tasks) // lines)
-        figure, panels = subplots(
-            lines, columns, figsize=(3.8 * columns, 3.3 * lines + 0.9), squeeze=False, sharey=True
-        )
-        for axes, (task, arms) in zip(panels.flat, tasks, strict=False):
+        columns = 2 if len(tasks) <= 6 else 3
+        figure, axes, empty = panels(len(tasks), columns=columns, height=2.6, sharey=True)
+        for each, (task, arms) in zip(axes, tasks, strict=True):
             total = self.steps_of(task)
             curves = with_all_parts((r for r in rows if r.arm.startswith(f"{task.name}/")), total)
             for method in arms:
-                style = {"color": self.colours[method], "label": self.labels[method]}
-                draw_means(axes, curves, f"{task.name}/{method}", metric=SUCCESS, **style)
-            axes.set_title(task.name.removesuffix("-v0"), fontsize=11)
-            axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:,.0f}k" if x else "0")
-            finish(axes, xlim=(0, total), ylim=(-0.02, 1.02))
-        for axes in panels.flat[len(tasks) :]:
-            axes.set_visible(False)
-        for axes in panels[:, 0]:
-            axes.set_ylabel("share of successful episodes")
-        self._legend(figure, panels)
+                look = METHODS[method].called(self.labels[method])
+                draw_means(each, curves, f"{task.name}/{method}", look, metric=SUCCESS)
+            each.set_title(task.name.removeprefix("MiniGrid-").removesuffix("-v0"))
+            steps_axis(each)
+            each.set(xlim=(0, total), ylim=(-0.02, 1.02))
+        figure.supylabel("share of successful episodes")
+        add_legend(figure, axes, self.labels.values(), empty=empty if columns == 2 else ())
         seeds = seeds_text(count_seeds(rows), intervals=True)
-        figure.supxlabel(f"steps in the environment, {seeds}", fontsize=10)
+        figure.supxlabel(f"steps in the environment, {seeds}")
         return {name: figure}
 
     def _shown_tasks(self, rows: list[Row]) -> list[tuple[HardTask, dict[str, Runs]]]:
@@ -117,18 +108,6 @@ class Comparison:
             for name in names
             if len(tasks) > 1
         ]
-
-    def _legend(self, figure: Any, panels: Any) -> None:
-        """Add one legend above all panels."""
-        handles = {}
-        for axes in panels.flat:
-            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-                handles[label] = handle
-        ordered = {label: handles[label] for label in self.labels.values() if label in handles}
-        figure.legend(
-            ordered.values(), ordered, loc="outside upper center", ncols=4, frameon=False,
-            fontsize=10,
-        )  # fmt: skip
 
 
 def _cells(runs: Runs, total: int) -> list[str]:

@@ -15,19 +15,8 @@ from easee.experiments.hard.comparison import Comparison
 from easee.experiments.hard.tasks import BINS, LEARNER, TASKS
 from easee.experiments.hard.training import BACKEND
 from easee.experiments.harness.figure import Figure, Run
-from easee.experiments.harness.plots import COLOURS, GREY
 
 SEEDS = 30
-COLOUR = {
-    "uniform": GREY,
-    "useful": COLOURS[5],
-    "zeta": COLOURS[3],
-    "count": COLOURS[2],
-    "rnd": COLOURS[7],
-    "exact": COLOURS[4],
-    "usual": COLOURS[0],
-    "discovered": COLOURS[1],
-}
 
 
 def make_runs(steps: int | None, seeds: int) -> list[Run]:
@@ -46,7 +35,7 @@ def make_runs(steps: int | None, seeds: int) -> list[Run]:
 
 def make_figure(steps: int | None = None) -> Figure:
     """Return the figure, with the tasks' own numbers of steps or another."""
-    comparison = Comparison(EXPLORERS, COLOUR, "uniform", lambda task: steps or task.steps)
+    comparison = Comparison(EXPLORERS, "uniform", lambda task: steps or task.steps)
     return Figure(
         name="hard",
         title="DQN where a reward must be found",

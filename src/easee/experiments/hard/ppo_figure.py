@@ -6,7 +6,7 @@ from functools import partial
 
 from easee.experiments.hard.arms import PPO_COUNT_WEIGHT, PPO_RND_WEIGHT
 from easee.experiments.hard.comparison import Comparison
-from easee.experiments.hard.figure import COLOUR, SEEDS
+from easee.experiments.hard.figure import SEEDS
 from easee.experiments.hard.ppo_training import (
     BACKEND,
     LEARNER,
@@ -16,7 +16,6 @@ from easee.experiments.hard.ppo_training import (
 from easee.experiments.hard.tasks import BINS, TASKS
 from easee.experiments.harness.figure import Figure, Run
 
-COLOURS = {name: COLOUR["uniform" if name == "plain" else name] for name in REFERENCES}
 WEIGHTS = {"count": PPO_COUNT_WEIGHT, "rnd": PPO_RND_WEIGHT}
 
 
@@ -41,7 +40,7 @@ def make_runs(steps: int | None, seeds: int) -> list[Run]:
 
 def make_figure(steps: int | None = None) -> Figure:
     """Return the figure, with the tasks' own numbers of steps or another."""
-    comparison = Comparison(REFERENCES, COLOURS, "plain", lambda task: steps or STEPS[task.name])
+    comparison = Comparison(REFERENCES, "plain", lambda task: steps or STEPS[task.name])
     return Figure(
         name="hard-ppo",
         title="PPO where a reward must be found",

@@ -70,7 +70,7 @@ METHODS = {
     "easee": _EASEE,
     "usual": _EASEE.called("EASEE, usual prior"),
     "exact": Look("EASEE, exact prior", "#4aaae4", marker="<"),
-    "discovered": Look("EASEE, discovered prior", "#d55e00", (0, (9, 1.2, 2, 1.2)), ">"),
+    "discovered": Look("EASEE, discovered prior", "#a4133c", (0, (12, 1.5)), ">"),
 }
 _DARKEST, _LIGHTEST = (0, 45, 98), (138, 199, 236)  # red, green and blue of the shades
 _MARKERS = "odhpv<*"

@@ -92,8 +92,9 @@ def draw(rows: list[Row]) -> dict[str, Any]:
         _draw_episodes(below, grid, rows)
         above.set_title(f"({letters[0]}) {grid}, {simulation.EPISODES} episodes")
         below.set_title(f"({letters[1]}) {grid}, depth {BAR_DEPTH}")
+        below.locator_params(axis="y", nbins=5, steps=[1, 2, 5, 10])
         handles = above.get_legend_handles_labels()
-        below.legend(*handles, loc="upper center", bbox_to_anchor=(0.45, -0.3), fontsize=SMALL)
+        below.legend(*handles, loc="upper left", bbox_to_anchor=(-0.2, -0.3), fontsize=SMALL)
     for axes in panels[:, 0]:
         axes.set_ylabel("unique states / uniform")
     seeds = seeds_text(count_seeds(rows), intervals=True)

@@ -140,7 +140,7 @@ class Comparison:
     def _caption(self, seeds: int) -> str:
         if seeds > FEW:
             return f"beside epsilon-greedy (grey)\n{seeds_text(seeds, intervals=True)}"
-        return f"{seeds_text(seeds)}: every run, and their mean"
+        return f"{seeds_text(seeds)}\nevery run thin, means thick, epsilon-greedy grey"
 
     def _remarks(self, steps: int, seeds: int, rows: list[Row]) -> list[str]:
         """Return sentences about what the picture does not show."""

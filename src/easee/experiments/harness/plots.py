@@ -25,6 +25,8 @@ def panels(
     size = (WIDTH, height * rows + 1.0)
     figure, grid = subplots(rows, columns, figsize=size, squeeze=False, **options)
     axes = list(grid.flat)
+    for lowest in axes[max(count - columns, 0) : count]:  # also those above an empty one
+        lowest.tick_params(labelbottom=True)
     for empty in axes[count:]:
         empty.set_axis_off()
     return figure, axes[:count], axes[count:]

@@ -216,7 +216,7 @@ def draw(rows: list[Row]) -> dict[str, Any]:
         for place, estimate in zip(places, percent, strict=True):
             each.text(estimate.high, place, f" {estimate.value:.0f}", va="center", fontsize=SMALL)
         each.set_title(task.replace("-", "-\n").replace("S3R1", "\nS3R1"), fontsize=SMALL)
-        each.set(xticks=[], xlim=(0, 1.2 * max(estimate.high for estimate in percent)))
+        each.set(xticks=[], xlim=(0, 1.2 * max((e.high for e in percent), default=1.0)))
         each.spines["bottom"].set_visible(False)
     axes[0].set_yticks(range(len(SHOWN)), [label for _, label in SHOWN.values()])
     axes[0].invert_yaxis()

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from easee.viz.files import save, subplots
-from easee.viz.labels import label_lines
+from easee.viz.labels import label_lines, label_ticks
 from easee.viz.style import METHODS, WIDTH, styled
 
 _OTHERS = {"uniform": METHODS["uniform"], "temporally extended": METHODS["zeta"]}
@@ -45,9 +45,7 @@ def draw_coverage(
                 f"recommended: depth {recommended}", (recommended, height), (0, -28),
                 textcoords="offset points", ha="center", va="top", color=look.colour,
             )  # fmt: skip
-        axes.set_xscale("log")
-        axes.set_xticks(xs, map(str, xs))
-        axes.minorticks_off()
+        label_ticks(axes, xs)
         axes.set(ylim=(0, None), xlabel="depth", ylabel=f"distinct states in {steps:,} steps")
         axes.set_title("means and 95% intervals")
         label_lines(axes)

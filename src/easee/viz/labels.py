@@ -1,4 +1,4 @@
-"""Labels beside the ends of lines, which need no legend."""
+"""Labels of lines, which then need no legend, and of the ticks of a logarithmic axis."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -42,3 +42,10 @@ def spread(centres: Sequence[float], heights: Sequence[float]) -> list[float]:
     result = np.empty(len(order))
     result[order] = moved
     return [round(float(centre), 9) for centre in result]
+
+
+def label_ticks(axes: Any, ticks: Sequence[float]) -> None:
+    """Make the x axis logarithmic, with the given ticks and no others."""
+    axes.set_xscale("log")
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.minorticks_off()

@@ -11,7 +11,7 @@ from easee.experiments.harness.plots import curve, level
 from easee.experiments.harness.rows import values_by_arm
 from easee.experiments.harness.statistics import Estimate, cell
 from easee.viz.files import subplots
-from easee.viz.labels import label_lines
+from easee.viz.labels import label_lines, label_ticks
 from easee.viz.style import METHODS, SMALL, WIDTH, names
 
 DEPTHS = (1, 2, 4, 6, 8, 10, 15, 20, 30, 40, 50, 70, 100)
@@ -67,10 +67,7 @@ def _draw_grid(rows: list[Row], by_arm: dict[str, Estimate], grid: str) -> Any:
     for kind, label in BASELINES.items():
         if f"{grid}/{kind}" in by_arm:
             level(axes, by_arm[f"{grid}/{kind}"], METHODS[kind].called(_wrapped(label)))
-    axes.set_xscale("log")
-    ticks = [depth for depth in DEPTHS if depth not in (8, 15, 40, 70)]
-    axes.set_xticks(ticks, map(str, ticks))
-    axes.minorticks_off()
+    label_ticks(axes, [depth for depth in DEPTHS if depth not in (8, 15, 40, 70)])
     axes.set(
         ylim=(0, None),
         xlabel="depth of the local-dynamics graph",

@@ -15,7 +15,7 @@ from easee.experiments.deep.population_backend import BACKEND
 from easee.experiments.deep.tasks import CATCHER, READINGS
 from easee.experiments.harness.figure import Figure, Row, Run
 from easee.experiments.harness.learning_curves import finals
-from easee.experiments.harness.plots import add_legend, beside, points
+from easee.experiments.harness.plots import add_legend, grouped_points
 from easee.experiments.harness.rows import count_seeds, seeds_text
 from easee.experiments.harness.statistics import (
     cell,
@@ -73,12 +73,14 @@ def table(steps: int, rows: list[Row]) -> list[list[str]]:
 def draw(steps: int, rows: list[Row]) -> dict[str, Any]:
     """Draw the final rewards of each reading."""
     figure, axes = subplots(figsize=(WIDTH, 5))
-    found = ends(rows, steps)
-    for i, (name, (label, _)) in enumerate(EXPLORERS.items()):
-        means = [mean_interval(values[name].values()) for values in found.values()]
-        places = beside(range(len(found)), i, len(EXPLORERS))
-        points(axes, places, means, METHODS[name].called(label))
-    axes.set_xticks(range(len(found)), [reading.replace(", ", "\n") for reading in found])
+    means = {
+        reading.replace(", ", "\n"): {
+            name: mean_interval(by_name[name].values()) for name in by_name
+        }
+        for reading, by_name in ends(rows, steps).items()
+    }
+    looks = {name: METHODS[name].called(label) for name, (label, _) in EXPLORERS.items()}
+    grouped_points(axes, means, looks)
     title = f"DQN on Catcher after {steps:,} steps, {seeds_text(count_seeds(rows), intervals=True)}"
     axes.set(title=title, ylabel=dqn.LAST_TENTH)
     add_legend(figure, [axes], [label for label, _ in EXPLORERS.values()])

@@ -10,7 +10,7 @@ from easee.experiments.deep.dqn import LABELS, Comparison, easee_arm
 from easee.experiments.deep.tasks import CATCHER
 from easee.experiments.harness.figure import Row
 from easee.experiments.harness.learning_curves import finals
-from easee.experiments.harness.plots import add_legend, beside, points
+from easee.experiments.harness.plots import add_legend, grouped_points
 from easee.experiments.harness.rows import count_seeds, seeds_text
 from easee.experiments.harness.statistics import cell, improvement_interval, mean_interval
 from easee.viz.files import subplots
@@ -46,12 +46,11 @@ class WidthSweep(Comparison):
     def draw(self, steps: int, rows: list[Row]) -> dict[str, Any]:
         """Draw the final rewards of each explorer."""
         figure, axes = subplots(figsize=(WIDTH, 5))
-        rewards = self.ends(rows, steps)
-        for i, (kind, look) in enumerate(self.looks().items()):
-            means = {w: mean_interval(ends[kind]) for w, ends in rewards.items() if ends[kind]}
-            places = beside([WIDTHS.index(width) for width in means], i, len(self.labels))
-            points(axes, places, [*means.values()], look)
-        axes.set_xticks(range(len(WIDTHS)), [_field(width) for width in WIDTHS])
+        means = {
+            _field(width): {kind: mean_interval(ends) for kind, ends in by_kind.items() if ends}
+            for width, by_kind in self.ends(rows, steps).items()
+        }
+        grouped_points(axes, means, self.looks())
         axes.set(xlabel="width x height of the field", ylabel=dqn.LAST_TENTH)
         add_legend(figure, [axes], self.labels.values())
         seeds = count_seeds(rows)

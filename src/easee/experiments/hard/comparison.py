@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from easee.experiments.hard.measures import Runs, measure_arms, with_all_parts
 from easee.experiments.hard.tasks import TASKS, HardTask
 from easee.experiments.hard.training import COST, SUCCESS
-from easee.experiments.harness.figure import Row
+from easee.experiments.harness.figure import Backend, Figure, Row, Run
 from easee.experiments.harness.learning_curves import draw_means
 from easee.experiments.harness.plots import add_legend, panels, steps_axis
 from easee.experiments.harness.rows import count_seeds, seeds_text
@@ -23,25 +23,69 @@ from easee.experiments.harness.statistics import (
 )
 from easee.viz.style import METHODS
 
+SEEDS = 30
 HEADER = [
     "task", "method", "seeds", "success, last tenth", "success, whole training",
     "steps to 90%", "runs that get there", "probability of improvement",
 ]  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Methods that are compared on several tasks.
+    """Methods that are compared on several tasks: a figure for each length of training.
 
     Attributes:
+        name: name of the figure.
+        title: one line.
         labels: by name, what a method is called.
         baseline: name of the method that the others improve on.
-        steps_of: from a task to its number of steps.
+        steps: by task, the default number of steps of training.
+        methods: by task, the names of the methods that are compared on it.
+        backend: what trains the runs.
+        config: everything else that the results depend on, as plain data.
+        settings: by method, additional settings of its runs.
     """
 
+    name: str
+    title: str
     labels: Mapping[str, str]
     baseline: str
-    steps_of: Callable[[HardTask], int]
+    steps: Mapping[str, int]
+    methods: Mapping[str, list[str]]
+    backend: Backend
+    config: Mapping[str, Any]
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def figure(self, steps: int | None = None) -> Figure:
+        """Return the figure, with the tasks' own numbers of steps or another."""
+        chosen = self if steps is None else replace(self, steps=dict.fromkeys(self.steps, steps))
+        return Figure(
+            name=self.name,
+            title=self.title,
+            runs=chosen.runs,
+            seeds=SEEDS,
+            backends={"population": self.backend},
+            draw=chosen.draw,
+            table=chosen.table,
+            config={**self.config, "steps": steps},
+            folder=self.name if steps is None else f"{self.name}-{steps}",
+            steps=steps,
+            variants={"population": self.figure},
+        )
+
+    def runs(self, seeds: int) -> list[Run]:
+        """Return the runs of all tasks and methods, seeds first within an arm."""
+        return [
+            Run(
+                f"{task}/{name}",
+                seed,
+                {"task": task, "explorer": name, "steps": self.steps[task]}
+                | dict(self.settings.get(name, {})),
+            )
+            for task, names in self.methods.items()
+            for name in names
+            for seed in range(seeds)
+        ]
 
     def table(self, rows: list[Row]) -> list[list[str]]:
         """Return a line for each task and method, then means over tasks and steps of discovery."""
@@ -52,7 +96,7 @@ class Comparison:
                 better = None
                 if base is not None and name != self.baseline:
                     better = improvement_interval(runs.whole, base.whole)
-                cells = _cells(runs, self.steps_of(task))
+                cells = _cells(runs, self.steps[task.name])
                 lines.append([task.name, self.labels[name], *cells, cell(better)])
         lines += self._means_over_tasks([arms for _, arms in tasks])
         costs = [row for row in rows if row.metric == COST]
@@ -62,13 +106,13 @@ class Comparison:
                 lines.append([task.name, COST, "", f"{np.mean(values):,.0f}", *[""] * 4])
         return lines
 
-    def draw(self, name: str, rows: list[Row]) -> dict[str, Any]:
+    def draw(self, rows: list[Row]) -> dict[str, Any]:
         """Draw the learning curves, one panel per task."""
         tasks = self._shown_tasks(rows)
         columns = 2 if len(tasks) <= 6 else 3
         figure, axes, empty = panels(len(tasks), columns=columns, height=2.6, sharey=True)
         for each, (task, arms) in zip(axes, tasks, strict=True):
-            total = self.steps_of(task)
+            total = self.steps[task.name]
             curves = with_all_parts((r for r in rows if r.arm.startswith(f"{task.name}/")), total)
             for method in arms:
                 look = METHODS[method].called(self.labels[method])
@@ -80,14 +124,14 @@ class Comparison:
         add_legend(figure, axes, self.labels.values(), empty=empty if columns == 2 else ())
         seeds = seeds_text(count_seeds(rows), intervals=True)
         figure.supxlabel(f"steps in the environment, {seeds}")
-        return {name: figure}
+        return {self.name: figure}
 
     def _shown_tasks(self, rows: list[Row]) -> list[tuple[HardTask, dict[str, Runs]]]:
         """Return the tasks that have runs, with their measures by method."""
         found = []
         for task in TASKS.values():
             of_task = [row for row in rows if row.arm.startswith(f"{task.name}/")]
-            arms = measure_arms(of_task, self.steps_of(task))
+            arms = measure_arms(of_task, self.steps[task.name])
             if arms:
                 by_name = {arm.rpartition("/")[2]: runs for arm, runs in arms.items()}
                 found.append((task, {n: by_name[n] for n in self.labels if n in by_name}))

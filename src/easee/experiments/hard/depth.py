@@ -13,7 +13,7 @@ from easee.experiments.harness.plots import curve, level
 from easee.experiments.harness.rows import count_seeds, seeds_text
 from easee.experiments.harness.statistics import cell, mean_interval
 from easee.viz.files import subplots
-from easee.viz.labels import label_lines
+from easee.viz.labels import label_lines, label_ticks
 from easee.viz.style import METHODS, WIDTH, shades
 
 TASK = TASKS["goal-51"]
@@ -59,10 +59,7 @@ def draw(rows: list[Row]) -> dict[str, Any]:
             curve(axes, list(found), means, look, marker=look.marker)
     if BASELINE in arms:
         level(axes, _mean(arms[BASELINE]), METHODS["epsilon-greedy"])
-    axes.set_xscale("log")
-    ticks = DEPTHS["rotation-grid-complete"]
-    axes.set_xticks(ticks, map(str, ticks))
-    axes.minorticks_off()
+    label_ticks(axes, DEPTHS["rotation-grid-complete"])
     label = f"mean success over {TASK.steps:,} steps"
     axes.set(xlabel="depth of the graph", ylabel=label, ylim=(0, 1))
     axes.set_title(f"DQN on {TASK.name}, {seeds_text(count_seeds(rows), intervals=True)}")

@@ -11,6 +11,7 @@ from easee.experiments.harness.figure import Figure, Row, runs_of
 from easee.experiments.harness.plots import add_legend, curve, panels
 from easee.experiments.harness.rows import count_seeds, seeds_text
 from easee.experiments.harness.statistics import cell, mean_interval
+from easee.viz.labels import label_ticks
 from easee.viz.style import METHODS, Look, shades
 
 TASKS = {"goal-31": 200_000, "doorkey": 500_000}  # steps of training
@@ -64,9 +65,7 @@ def draw(rows: list[Row]) -> dict[str, Any]:
             means = [mean_interval(arms[f"{task}/{name}/{c:g}"].whole) for c in shown]
             if shown:
                 curve(each, shown, means, look, marker=look.marker)
-        each.set_xscale("log")
-        each.set_xticks(COEFFICIENTS, [f"{c:g}" for c in COEFFICIENTS])
-        each.minorticks_off()
+        label_ticks(each, COEFFICIENTS)
         each.set(title=f"{task}, {TASKS[task]:,} steps", ylim=(0, 1))
     axes[0].set_ylabel("mean success over training")
     add_legend(figure, axes, [look.name for look in looks.values()])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from easee.experiments.harness.statistics import Estimate
@@ -63,6 +63,22 @@ def points(
         *where, **{"xerr" if across else "yerr": bars}, fmt=look.marker, color=look.colour,
         label=look.name, capsize=3, elinewidth=2,
     )  # fmt: skip
+
+
+def grouped_points(
+    axes: Any, groups: Mapping[str, Mapping[str, Estimate]], looks: Mapping[str, Look]
+) -> None:
+    """Draw the values of several methods side by side in each group; the ticks are the groups.
+
+    Args:
+        axes: matplotlib axes.
+        groups: by group, the values by method; methods may be missing.
+        looks: by method, how it is drawn.
+    """
+    for i, (method, look) in enumerate(looks.items()):
+        values = {j: g[method] for j, g in enumerate(groups.values()) if method in g}
+        points(axes, beside([*values], i, len(looks)), [*values.values()], look)
+    axes.set_xticks(range(len(groups)), groups)
 
 
 def beside(places: Sequence[float], i: int, count: int, apart: float = 0.16) -> list[float]:

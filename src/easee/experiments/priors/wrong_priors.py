@@ -7,6 +7,8 @@ A `floor` mixes uniform actions into EASEE's policy.
 """
 
 from dataclasses import replace
+from itertools import product
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -19,8 +21,8 @@ from easee.experiments.coverage.simulation import SIZE, STEPS
 from easee.experiments.harness.backends import one_by_one
 from easee.experiments.harness.explorers import make_explorer
 from easee.experiments.harness.figure import Figure, Measured, Row, Run, runs_of
-from easee.experiments.harness.plots import add_legend, beside, curve, points
-from easee.experiments.harness.rows import values_by_arm
+from easee.experiments.harness.plots import add_legend, curve, grouped_points
+from easee.experiments.harness.rows import group, values_by_arm
 from easee.experiments.harness.statistics import Estimate, cell, mean_interval, paired_interval
 from easee.experiments.tabular import doorkey
 from easee.experiments.tabular.doorkey import EPISODES, SETTINGS, TAIL
@@ -139,42 +141,43 @@ def table(rows: list[Row]) -> list[list[str]]:
     return lines
 
 
-def differences(rows: list[Row], task: str, explorer: str) -> dict[float, Estimate]:
-    """Return by share the mean difference to uniform actions, between runs with the same seed."""
-    found = {}
-    for share in SHARES:
-        ours, base = (
-            {row.seed: row.value for row in rows if row.arm == arm(task, name, share=share)}
-            for name in (explorer, "uniform")
-        )
-        difference = paired_interval(ours, base)
-        if difference is not None:
-            found[share] = difference
-    return found
+def differences(rows: list[Row], task: str) -> dict[float, dict[str, Estimate]]:
+    """Return by share and explorer the mean gain over uniform actions, paired by seed."""
+    values = {
+        name: {row.seed: row.value for row in of_arm}
+        for name, of_arm in group(rows, attrgetter("arm")).items()
+    }
+    gains: dict[float, dict[str, Estimate]] = {}
+    for share, name in product(SHARES, EXPLORERS):
+        ours, base = (values.get(arm(task, n, share=share), {}) for n in (name, "uniform"))
+        gain = paired_interval(ours, base)
+        if gain is not None and name != "uniform":
+            gains.setdefault(share, {})[name] = gain
+    return gains
 
 
 def draw(rows: list[Row]) -> dict[str, Any]:
     """Draw coverage, and the gain over uniform actions on DoorKey, by the share of wrong cells."""
     figure, (left, right) = subplots(1, 2, figsize=(WIDTH, 4.6))
     means = estimates(rows)
-    for i, (name, look) in enumerate(LOOKS.items()):
-        found = {
-            place: means[arm("coverage", name, share=share)]
-            for place, share in enumerate(SHARES)
-            if arm("coverage", name, share=share) in means
-        }
+    for name, look in LOOKS.items():
+        arms = [arm("coverage", name, share=share) for share in SHARES]
+        found = {place: means[each] for place, each in enumerate(arms) if each in means}
         curve(left, [*found], [*found.values()], look, marker=look.marker)
-        gains = differences(rows, "doorkey", name) if name != "uniform" else {}
-        places = beside([SHARES.index(share) for share in gains], i - 1, len(LOOKS) - 1)
-        points(right, places, [*gains.values()], look)
-    right.axhline(0, **METHODS["uniform"].style)
+    left.set_xticks(range(len(SHARES)), map(_percent, SHARES))
     left.set(title="CardinalGrid, depth 20", ylabel="states seen in 100 episodes", ylim=(0, None))
+    gains = differences(rows, "doorkey")
+    looks = {name: look for name, look in LOOKS.items() if name != "uniform"}
+    grouped_points(right, {_percent(share): gains[share] for share in gains}, looks)
+    right.axhline(0, **METHODS["uniform"].style)
     right.set(title="DoorKey, depth 6", ylabel="gain in mean reward over uniform")
-    for axes in (left, right):
-        axes.set_xticks(range(len(SHARES)), [f"{100 * share:g}" for share in SHARES])
     figure.supxlabel("cells where actions are exchanged, in percent; 95% intervals")
     add_legend(figure, [left], [look.name for look in LOOKS.values()])
     return {"wrong": figure}
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:g}"
 
 
 FIGURE = Figure(

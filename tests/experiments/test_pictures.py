@@ -1,9 +1,12 @@
 """The pictures of the experiments, drawn from committed results."""
 
+import runpy
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from easee.experiments.coverage import heatmap
 from easee.experiments.deep import dqn
 from easee.experiments.hard import ppo_sensitivity
 from easee.experiments.harness.figure import Row
@@ -13,8 +16,9 @@ from easee.experiments.registry import FIGURES
 from easee.viz.style import METHODS
 
 pytest.importorskip("matplotlib")
+Image = pytest.importorskip("PIL.Image")
 
-RESULTS = Path(__file__).parents[2] / "results"
+RESULTS, DOCS = (Path(__file__).parents[2] / folder for folder in ("results", "docs"))
 MOST_BYTES = 300_000  # of an SVG file
 
 
@@ -109,6 +113,20 @@ def test_relations_that_never_fail_share_a_line():
     assert picture.axes[0].get_legend() is None  # it is above the data
     assert prior_accuracy._split("Boxing, screen") == ("Boxing", "screen")
     assert prior_accuracy._split("DoorKey, stock MiniGrid") == ("DoorKey, stock MiniGrid", "")
+
+
+def test_the_animation_counts_cells_and_is_small():
+    module = runpy.run_path(str(DOCS / "animation.py"))
+    middle = 50 * 100 + 50
+    counts = np.bincount([middle, middle, middle + 1], minlength=10_000).reshape(100, 100)
+    pixels = module["colours"](counts)
+    assert pixels.shape == (100, 100, 3) and (pixels != 255).any(axis=2).sum() == 2
+    assert (pixels[49, 50] != 255).any() and (pixels[48, 50] != 255).any()  # one cell higher
+    walks = {arm: np.full((101, 2), middle) for arm in heatmap.ARMS}
+    assert module["frame"](walks, 3).size == (860, 524)
+    with Image.open(DOCS / "images/exploration.gif") as gif:
+        assert gif.n_frames == 101 and gif.info["loop"] == 0
+    assert (DOCS / "images/exploration.gif").stat().st_size < 1_000_000
 
 
 def test_the_sensitivity_of_ppo_is_drawn_from_any_arms():

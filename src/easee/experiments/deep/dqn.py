@@ -126,9 +126,9 @@ class Comparison:
             steps_axis(each)
         over = f", running mean of {self.window} points" if self.window > 1 else ""
         figure.supylabel(f"mean reward{over}")
-        figure.suptitle(f"{self.title.rpartition(': ')[-1]}, {self._caption(seeds)}")
-        remarks = " ".join(self._remarks(steps, seeds, rows))
-        figure.supxlabel("\n".join(["agent steps", *textwrap.wrap(remarks, 64)]))
+        figure.suptitle(f"{self.title.rpartition(': ')[-1]}, {_caption(seeds)}")
+        remarks = textwrap.wrap(self._remarks(steps, seeds, rows), 64)
+        figure.supxlabel("\n".join(["agent steps", *remarks]))
         return {self.name: figure}
 
     def looks(self) -> dict[str, Look]:
@@ -137,18 +137,20 @@ class Comparison:
             arm: METHODS[arm.partition("/")[0]].called(label) for arm, label in self.labels.items()
         }
 
-    def _caption(self, seeds: int) -> str:
-        if seeds > FEW:
-            return f"beside epsilon-greedy (grey)\n{seeds_text(seeds, intervals=True)}"
-        return f"{seeds_text(seeds)}\nevery run thin, means thick, epsilon-greedy grey"
-
-    def _remarks(self, steps: int, seeds: int, rows: list[Row]) -> list[str]:
+    def _remarks(self, steps: int, seeds: int, rows: list[Row]) -> str:
         """Return sentences about what the picture does not show."""
-        remarks = [self._reduction(steps, seeds)]
+        remarks = self._reduction(steps, seeds)
         reached = max(row.step for row in rows)
         if reached < 0.95 * steps:  # the last bin may have no episode
-            remarks.append(f"Not finished: shown up to step {reached:,}.")
-        return [remark for remark in remarks if remark]
+            remarks += f" Not finished: shown up to step {reached:,}."
+        return remarks
+
+
+def _caption(seeds: int) -> str:
+    """Return the part of the title that says what the lines are."""
+    if seeds > FEW:
+        return f"beside epsilon-greedy (grey)\n{seeds_text(seeds, intervals=True)}"
+    return f"{seeds_text(seeds)}\nevery run thin, means thick, epsilon-greedy grey"
 
 
 def last_tenth(rows: list[Row], steps: int) -> int:

@@ -10,7 +10,7 @@ from easee.experiments.harness.statistics import Estimate
 from easee.viz.files import subplots
 from easee.viz.style import SMALL, WIDTH, Look
 
-MOST_CHARACTERS = 65  # of the labels of a legend in one line
+MOST_CHARACTERS = 86  # of a legend in one line
 
 
 def panels(
@@ -107,7 +107,8 @@ def add_legend(
     if empty:
         empty[0].legend(shown.values(), shown, loc="center", fontsize=SMALL)
     else:
-        columns = len(shown) if sum(map(len, shown)) <= MOST_CHARACTERS else 2
+        characters = sum(len(label) + 8 for label in shown)  # 8 for the line before a label
+        columns = len(shown) if characters <= MOST_CHARACTERS else 2
         figure.legend(shown.values(), shown, loc="outside upper center", ncols=columns)
 
 

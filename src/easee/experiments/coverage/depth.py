@@ -63,7 +63,7 @@ def _draw_grid(rows: list[Row], by_arm: dict[str, Estimate], grid: str) -> Any:
         found = {depth: by_arm[arm] for depth, arm in arms.items() if arm in by_arm}
         look = LOOKS[weighting].called(_wrapped(label))
         if found:
-            curve(axes, [*found], [*found.values()], look, marker=look.marker)
+            curve(axes, [*found], [*found.values()], look)
     for kind, label in BASELINES.items():
         if f"{grid}/{kind}" in by_arm:
             level(axes, by_arm[f"{grid}/{kind}"], METHODS[kind].called(_wrapped(label)))

@@ -119,7 +119,7 @@ def _draw_depths(axes: Any, grid: str, rows: list[Row]) -> None:
     for prior, look in looks(grid).items():
         depths = [depth for depth in DEPTHS if arm(grid, prior, depth) in by_arm]
         estimates = [by_arm[arm(grid, prior, depth)] for depth in depths]
-        curve(axes, depths, estimates, look, marker=look.marker)
+        curve(axes, depths, estimates, look)
     axes.set(xlabel="depth", xticks=DEPTHS[1::2])
 
 
@@ -130,7 +130,7 @@ def _draw_episodes(axes: Any, grid: str, rows: list[Row]) -> None:
         name = arm(grid, prior, BAR_DEPTH)
         found = {i: by_arm[n][name] for i, n in enumerate(EPISODES) if name in by_arm[n]}
         if prior not in PRINTED:
-            curve(axes, [*found], [*found.values()], look, marker=look.marker)
+            curve(axes, [*found], [*found.values()], look)
     uniform = (values_by_arm(rows, step=n).get(f"{grid}/uniform", [np.nan]) for n in EPISODES)
     states = [f"{n:,}\n({np.mean(seen):,.0f})" for n, seen in zip(EPISODES, uniform, strict=True)]
     axes.set_xticks(range(len(EPISODES)), states)

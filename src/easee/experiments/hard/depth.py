@@ -56,7 +56,7 @@ def draw(rows: list[Row]) -> dict[str, Any]:
         found = {depth: arms[f"{prior}/{depth}"] for depth in depths if f"{prior}/{depth}" in arms}
         if found:
             means = [_mean(runs) for runs in found.values()]
-            curve(axes, list(found), means, look, marker=look.marker)
+            curve(axes, list(found), means, look)
     if BASELINE in arms:
         level(axes, _mean(arms[BASELINE]), METHODS["epsilon-greedy"])
     label_ticks(axes, DEPTHS["rotation-grid-complete"])

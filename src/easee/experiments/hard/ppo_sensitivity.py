@@ -64,7 +64,7 @@ def draw(rows: list[Row]) -> dict[str, Any]:
             shown = [c for c in COEFFICIENTS if f"{task}/{name}/{c:g}" in arms]
             means = [mean_interval(arms[f"{task}/{name}/{c:g}"].whole) for c in shown]
             if shown:
-                curve(each, shown, means, look, marker=look.marker)
+                curve(each, shown, means, look)
         label_ticks(each, COEFFICIENTS)
         each.set(title=f"{task}, {TASKS[task]:,} steps", ylim=(0, 1))
     axes[0].set_ylabel("mean success over training")

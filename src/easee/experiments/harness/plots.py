@@ -10,6 +10,7 @@ from easee.experiments.harness.statistics import Estimate
 from easee.viz.files import subplots
 from easee.viz.style import SMALL, WIDTH, Look
 
+MOST_MARKERS = 20  # on a curve
 MOST_CHARACTERS = 86  # of a legend in one line
 
 
@@ -32,12 +33,10 @@ def panels(
     return figure, axes[:count], axes[count:]
 
 
-def curve(
-    axes: Any, x: Sequence[float], estimates: Sequence[Estimate], look: Look, **options: Any
-) -> None:
-    """Draw values as a line with a band for their intervals; options are those of `plot`."""
-    style = {"label": look.name, **look.style, **options}
-    axes.plot(x, [e.value for e in estimates], **style)
+def curve(axes: Any, x: Sequence[float], estimates: Sequence[Estimate], look: Look) -> None:
+    """Draw values as a line with a band for their intervals; few values have markers."""
+    marker = look.marker if len(x) <= MOST_MARKERS else ""
+    axes.plot(x, [e.value for e in estimates], label=look.name, marker=marker, **look.style)
     lows, highs = [e.low for e in estimates], [e.high for e in estimates]
     axes.fill_between(x, lows, highs, color=look.colour, alpha=0.15, linewidth=0)
 
@@ -79,6 +78,22 @@ def grouped_points(
         values = {j: g[method] for j, g in enumerate(groups.values()) if method in g}
         points(axes, beside([*values], i, len(looks)), [*values.values()], look)
     axes.set_xticks(range(len(groups)), groups)
+
+
+def bars(
+    axes: Any,
+    places: Sequence[int],
+    estimates: Sequence[Estimate],
+    looks: Iterable[Look],
+    form: str = ".2f",
+) -> None:
+    """Draw values as horizontal bars with error bars, and write them beside their ends."""
+    ends = [max(e.value, e.high) for e in estimates]  # of a single seed there is no interval
+    colours = [look.colour for look in looks]
+    axes.barh(places, [e.value for e in estimates], xerr=error_bars(estimates), color=colours)
+    for place, end, estimate in zip(places, ends, estimates, strict=True):
+        axes.text(end, place, f" {estimate.value:{form}}", va="center", fontsize=SMALL)
+    axes.set_xlim(0, 1.2 * max(ends, default=1.0))
 
 
 def beside(places: Sequence[float], i: int, count: int, apart: float = 0.16) -> list[float]:

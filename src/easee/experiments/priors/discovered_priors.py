@@ -16,7 +16,7 @@ from easee.experiments.harness.backends import one_by_one
 from easee.experiments.harness.explorers import generator, make_explorer
 from easee.experiments.harness.figure import Figure, Measured, Row, Run, runs_of
 from easee.experiments.harness.learning_curves import draw_against, finals
-from easee.experiments.harness.plots import error_bars
+from easee.experiments.harness.plots import bars
 from easee.experiments.harness.rows import values_by_arm
 from easee.experiments.harness.statistics import Estimate, cell, improvement_interval, mean_interval
 from easee.experiments.tabular import doorkey
@@ -27,7 +27,7 @@ from easee.policy import ExplorationPolicy, compile
 from easee.priors import DOORKEY_ACTIONS
 from easee.priors.equivalences import Equivalences
 from easee.probing.discover import Discovery, discover
-from easee.viz.files import subplots
+from easee.viz.files import blank
 from easee.viz.style import METHODS, WIDTH, Look
 
 WALKS = simulation.EPISODES
@@ -129,10 +129,8 @@ def draw(rows: list[Row]) -> dict[str, Any]:
     """Draw coverage as bars, and below it each learning curve beside epsilon-greedy's."""
     figure, panels = _figure()
     ratios = _ratios(rows)
-    for i, (arm, ratio) in enumerate(ratios.items()):
-        bars = {"xerr": error_bars([ratio]), "color": _look(arm).colour, "height": 0.62}
-        panels["grid"].barh(i, ratio.value, **bars)
-        panels["grid"].text(ratio.value, i, f" {ratio.value:.2f}", va="bottom")
+    looks = [_look(arm) for arm in ratios]
+    bars(panels["grid"], range(len(ratios)), [*ratios.values()], looks)
     labels = [COVERAGE_LABELS[arm].replace("depth 30, ", "") for arm in ratios]
     panels["grid"].set_yticks(range(len(ratios)), labels)
     panels["grid"].invert_yaxis()
@@ -148,8 +146,8 @@ def draw(rows: list[Row]) -> dict[str, Any]:
 
 def _figure() -> tuple[Any, dict[str, Any]]:
     """Return a figure with a panel for the grid, and below it one for each learning curve."""
-    figure, whole = subplots(figsize=(WIDTH, 7))
-    whole.remove()
+    figure = blank(WIDTH, 7)
+    figure.set_layout_engine("constrained")
     above, below = figure.subfigures(2, 1, height_ratios=(1, 1.25))
     panels = {"grid": above.subplots()}
     panels["door/discovered"], panels["door/known"] = below.subplots(1, 2, sharey=True)

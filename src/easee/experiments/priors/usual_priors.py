@@ -18,7 +18,7 @@ from easee.envs.minigrid import minigrid_state
 from easee.experiments.harness.backends import one_by_one
 from easee.experiments.harness.explorers import deepest_policy, generator
 from easee.experiments.harness.figure import Figure, Measured, Row, Run, runs_of
-from easee.experiments.harness.plots import error_bars, panels
+from easee.experiments.harness.plots import bars, panels
 from easee.experiments.harness.statistics import Estimate, cell
 from easee.explorers.baselines import UniformExplorer, ZetaExplorer
 from easee.explorers.easee import Explorer
@@ -210,13 +210,9 @@ def draw(rows: list[Row]) -> dict[str, Any]:
         shown = [name for name in SHOWN if (task, name) in found]
         percent = [Estimate(*(100 * x for x in found[task, name])) for name in shown]
         places = [list(SHOWN).index(name) for name in shown]
-        colours = [METHODS[SHOWN[name][0]].colour for name in shown]
-        values = [estimate.value for estimate in percent]
-        each.barh(places, values, xerr=error_bars(percent), color=colours)
-        for place, estimate in zip(places, percent, strict=True):
-            each.text(estimate.high, place, f" {estimate.value:.0f}", va="center", fontsize=SMALL)
+        bars(each, places, percent, [METHODS[SHOWN[name][0]] for name in shown], ".0f")
         each.set_title(task.replace("-", "-\n").replace("S3R1", "\nS3R1"), fontsize=SMALL)
-        each.set(xticks=[], xlim=(0, 1.2 * max((e.high for e in percent), default=1.0)))
+        each.set_xticks([])
         each.spines["bottom"].set_visible(False)
     axes[0].set_yticks(range(len(SHOWN)), [label for _, label in SHOWN.values()])
     axes[0].invert_yaxis()

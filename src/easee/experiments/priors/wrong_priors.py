@@ -163,7 +163,7 @@ def draw(rows: list[Row]) -> dict[str, Any]:
     for name, look in LOOKS.items():
         arms = [arm("coverage", name, share=share) for share in SHARES]
         found = {place: means[each] for place, each in enumerate(arms) if each in means}
-        curve(left, [*found], [*found.values()], look, marker=look.marker)
+        curve(left, [*found], [*found.values()], look)
     left.set_xticks(range(len(SHARES)), map(_percent, SHARES))
     left.set(title="CardinalGrid, depth 20", ylabel="states seen in 100 episodes", ylim=(0, None))
     gains = differences(rows, "doorkey")

@@ -5,7 +5,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip --quiet --disable-pip-version-check install --constraint constraints.txt
 NEEDS := pyproject.toml constraints.txt
 
-.PHONY: demo test quick coverage lowest check dist soak docs bench figures results population clean
+.PHONY: demo test quick coverage lowest check dist soak docs bench figures plots results \
+	population clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
@@ -62,6 +63,7 @@ figures: $(VENV)/.test
 	$(BIN)/easee draw docs/construction.txt --depth 2 --view steps -o docs/images/construction.svg
 	$(BIN)/easee draw rotation-grid --depth 3 --pruned -o docs/images/rotation-grid.svg
 	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/animation.py
 	$(BIN)/easee verify doorkey --env MiniGrid-DoorKey-8x8-v0 --rename open=toggle --pictures broken
 	mv broken/relation-4-1.png docs/images/counterexample.png && rm -r broken
 	PYTHONPATH=examples $(BIN)/easee tune examples/arm.txt --env arm:Arm-v0 \
@@ -69,15 +71,24 @@ figures: $(VENV)/.test
 	$(BIN)/easee tune docs/room.txt --env MiniGrid-Empty-16x16-v0 --plot docs/images/tune-room.png
 	$(BIN)/python docs/run_notebook.py
 
+LOCAL := fig3 depth heatmap doorkey sensitivity holding wrong discovery usual
+POPULATION := hard-search hard hard-depth catcher catcher-depth catcher-width catcher-readings \
+	freeway boxing carnival
+PPO := hard-ppo-search hard-ppo hard-ppo-sensitivity
+
+# The pictures in results/, drawn again from the runs that are there.
+plots: $(VENV)/.test
+	for figure in $(LOCAL); do $(BIN)/easee plot $$figure || exit 1; done
+	for figure in $(POPULATION) $(PPO); do test ! -e results/$$figure || \
+		$(BIN)/easee plot $$figure --backend population || exit 1; done
+
 # The experiments that run on two cores, in about an hour. Finished runs are skipped.
 results: $(VENV)/.test
-	for figure in fig3 depth heatmap doorkey sensitivity catcher holding wrong discovery usual; do \
-		$(BIN)/easee run $$figure || exit 1; done
+	for figure in $(LOCAL); do $(BIN)/easee run $$figure || exit 1; done
 
 # The experiments that need a GPU. All seeds of a figure are trained as one program.
 population: $(VENV)/.test
-	for figure in hard-search hard hard-depth catcher catcher-depth catcher-width catcher-readings \
-		freeway boxing carnival; do \
+	for figure in $(POPULATION); do \
 		$(BIN)/easee run $$figure --backend population || exit 1; done
 
 clean:

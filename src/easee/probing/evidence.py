@@ -43,19 +43,21 @@ class Counterexample:
             ArgumentError: there are no pictures.
         """
         from easee.viz.files import save, subplots
+        from easee.viz.style import WIDTH, styled
 
         if self.pictures is None or isinstance(self.pictures[0], str):
             raise ArgumentError(
                 'there are no pictures: make the environment with render_mode="rgb_array"'
             )
-        figure, panels = subplots(1, 3, figsize=(9, 3.4))
         names = ("before", "after the left side", "after the right side")
-        for axes, image, name in zip(panels, self.pictures, names, strict=True):
-            axes.imshow(image)
-            axes.set_title(name, fontsize=10)
-            axes.set_axis_off()
-        figure.suptitle(title)
-        return save(figure, Path(path))
+        with styled():
+            figure, panels = subplots(1, 3, figsize=(WIDTH, 3.3))
+            for axes, image, name in zip(panels, self.pictures, names, strict=True):
+                axes.imshow(image)
+                axes.set_title(name)
+                axes.set_axis_off()
+            figure.suptitle(title)
+            return save(figure, Path(path))
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from easee.viz.files import save, subplots
+from easee.viz.labels import label_lines, label_ticks
+from easee.viz.style import METHODS, WIDTH, styled
 
-_DEPTHS, _OTHERS = "#1f6f8b", ("#5f6b7a", "#c77d2e")
+_OTHERS = {"uniform": METHODS["uniform"], "temporally extended": METHODS["zeta"]}
 
 
 def draw_coverage(
@@ -26,31 +28,25 @@ def draw_coverage(
         steps: number of steps of a trial, for the label.
         recommended: a depth to mark.
     """
-    figure, axes = subplots(figsize=(7.0, 4.2))
-    xs = [depth for depth, *_ in depths]
-    means = [mean for _, mean, *_ in depths]
-    errors = [
-        [mean - low for _, mean, low, _ in depths],
-        [high - mean for _, mean, _, high in depths],
-    ]
-    axes.errorbar(
-        xs, means, errors, fmt="o-", color=_DEPTHS, capsize=3, label="EASEE, 95% interval"
-    )
-    for (name, (mean, low, high)), colour in zip(others.items(), _OTHERS, strict=False):
-        axes.axhline(mean, color=colour, ls="--", lw=1.4, label=name)
-        axes.axhspan(low, high, color=colour, alpha=0.15, lw=0)
-    if recommended is not None:
-        height = means[xs.index(recommended)]
-        axes.plot(
-            [recommended], [height], "o", ms=13, mfc="none", mec=_DEPTHS, mew=1.6,
-            label=f"recommended: depth {recommended}",
-        )  # fmt: skip
-    axes.set_xscale("log")
-    axes.set_xticks(xs, [str(x) for x in xs])
-    axes.minorticks_off()
-    axes.set_ylim(bottom=0)
-    axes.set_xlabel("depth")
-    axes.set_ylabel(f"distinct states in {steps:,} steps")
-    axes.legend(frameon=False, fontsize=9)
-    axes.spines[["top", "right"]].set_visible(False)
-    return save(figure, path)
+    with styled():
+        figure, axes = subplots(figsize=(WIDTH, 4.6))
+        look = METHODS["easee"]
+        xs, means, lows, highs = zip(*depths, strict=True)
+        axes.plot(xs, means, label=look.name, marker=look.marker, **look.style)
+        axes.vlines(xs, lows, highs, color=look.colour, linewidth=2)
+        for name, (mean, low, high) in others.items():
+            other = _OTHERS.get(name, METHODS["useful"])
+            axes.axhline(mean, label=name.replace(" ", "\n"), **other.style)
+            axes.axhspan(low, high, color=other.colour, alpha=0.15, lw=0)
+        if recommended is not None:
+            height = means[xs.index(recommended)]
+            axes.plot([recommended], [height], "o", ms=15, mfc="none", mec=look.colour, mew=1.8)
+            axes.annotate(
+                f"recommended: depth {recommended}", (recommended, height), (0, -28),
+                textcoords="offset points", ha="center", va="top", color=look.colour,
+            )  # fmt: skip
+        label_ticks(axes, xs)
+        axes.set(ylim=(0, None), xlabel="depth", ylabel=f"distinct states in {steps:,} steps")
+        axes.set_title("means and 95% intervals")
+        label_lines(axes)
+        return save(figure, path)

@@ -1,24 +1,24 @@
 """Beyond Figure 3: deep graphs with the complete priors, against baselines."""
 
+import re
 from typing import Any
 
 from easee.experiments.coverage import simulation
 from easee.experiments.coverage.simulation import EPISODES, GRIDS, SIZE, STATES, STEPS, ratios
 from easee.experiments.harness.backends import one_by_one
 from easee.experiments.harness.figure import Figure, Row, runs_of
-from easee.experiments.harness.plots import COLOURS, GREY, curve, finish
+from easee.experiments.harness.plots import curve, level
 from easee.experiments.harness.rows import values_by_arm
 from easee.experiments.harness.statistics import Estimate, cell
 from easee.viz.files import subplots
+from easee.viz.labels import label_lines, label_ticks
+from easee.viz.style import METHODS, SMALL, WIDTH, names
 
 DEPTHS = (1, 2, 4, 6, 8, 10, 15, 20, 30, 40, 50, 70, 100)
 PRIORS = {"CardinalGrid": "cardinal-grid", "RotationGrid": "rotation-grid-complete"}
-BASELINES = {
-    "uniform": "uniform actions",
-    "tabu": "tabu: never undo the last action",
-    "zeta": "temporally extended, µ = 2",
-}
+BASELINES = names("uniform", "tabu", "zeta")
 WEIGHTINGS = {"easee": "EASEE, all layers count", "easee-last": "EASEE, only the last layer counts"}
+LOOKS = {"easee": METHODS["easee"], "easee-last": METHODS["exact"]}
 
 
 def _arms() -> dict[str, dict[str, Any]]:
@@ -57,36 +57,42 @@ def draw(rows: list[Row]) -> dict[str, Any]:
 
 
 def _draw_grid(rows: list[Row], by_arm: dict[str, Estimate], grid: str) -> Any:
-    figure, axes = subplots(figsize=(8, 5))
-    for colour, (weighting, label) in zip(COLOURS, WEIGHTINGS.items(), strict=False):
+    figure, axes = subplots(figsize=(WIDTH, 5))
+    for weighting, label in WEIGHTINGS.items():
         arms = {depth: f"{grid}/{weighting}/{depth}" for depth in DEPTHS}
         found = {depth: by_arm[arm] for depth, arm in arms.items() if arm in by_arm}
-        curve(axes, [*found], [*found.values()], color=colour, marker="o", label=label)
-    styles = zip(("-", "--", "-."), (GREY, *COLOURS[3:]), strict=False)
-    for (kind, label), (style, colour) in zip(BASELINES.items(), styles, strict=False):
+        look = LOOKS[weighting].called(_wrapped(label))
+        if found:
+            curve(axes, [*found], [*found.values()], look)
+    for kind, label in BASELINES.items():
         if f"{grid}/{kind}" in by_arm:
-            value, low, high = by_arm[f"{grid}/{kind}"]
-            axes.axhline(value, color=colour, linestyle=style, linewidth=1.4, label=label)
-            axes.axhspan(low, high, color=colour, alpha=0.12, linewidth=0)
-    uniform = values_by_arm(rows).get(f"{grid}/uniform")
-    if uniform:
-        most = min(STATES[grid], EPISODES * STEPS)
-        ceiling = most * len(uniform) / sum(uniform)
-        axes.axhline(ceiling, color="black", linewidth=1, linestyle=":")
-        unit = "states" if most == STATES[grid] else "steps"
-        axes.text(1, ceiling, f" ceiling: {most:,} {unit}", va="bottom", fontsize=9)
-    axes.set_xscale("log")
-    axes.set_xticks(DEPTHS, [str(depth) for depth in DEPTHS])
-    axes.minorticks_off()
-    finish(
-        axes,
+            level(axes, by_arm[f"{grid}/{kind}"], METHODS[kind].called(_wrapped(label)))
+    label_ticks(axes, [depth for depth in DEPTHS if depth not in (8, 15, 40, 70)])
+    axes.set(
         ylim=(0, None),
         xlabel="depth of the local-dynamics graph",
         ylabel="unique states / uniform actions",
         title=f"{grid}: coverage in {EPISODES} episodes of {STEPS} steps",
     )
-    axes.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(0, 0.93))
+    axes.text(0.02, 0.97, _ceiling(rows, grid), transform=axes.transAxes, va="top",
+              fontsize=SMALL)  # fmt: skip
+    label_lines(axes)
     return figure
+
+
+def _wrapped(label: str) -> str:
+    """Return a label in two lines."""
+    return re.sub("[,:] ", ",\n", label)
+
+
+def _ceiling(rows: list[Row], grid: str) -> str:
+    """Return a sentence about the largest possible ratio, which is far above the curves."""
+    uniform = values_by_arm(rows).get(f"{grid}/uniform")
+    if not uniform:
+        return ""
+    most = min(STATES[grid], EPISODES * STEPS)
+    unit = "states" if most == STATES[grid] else "steps"
+    return f"ceiling: {most * len(uniform) / sum(uniform):.1f} ({most:,} {unit})"
 
 
 FIGURE = Figure(

@@ -1,19 +1,22 @@
 """Figure 3 of the paper: pure exploration on both grids.
 
 (a, b) unique states over 100 episodes relative to uniform actions, for every prior and depth.
-(c, d) unique states against the number of episodes, at depth 4.
+(c, d) the same against the number of episodes, at depth 4.
 """
 
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from easee.experiments.coverage import simulation
 from easee.experiments.coverage.simulation import SIZE, STEPS, measure, ratios
-from easee.experiments.harness import plots
 from easee.experiments.harness.backends import one_by_one
 from easee.experiments.harness.figure import Figure, Row, Run
+from easee.experiments.harness.plots import curve
 from easee.experiments.harness.rows import count_seeds, seeds_text, values_by_arm
-from easee.experiments.harness.statistics import Estimate, mean_interval
 from easee.viz.files import subplots
+from easee.viz.style import METHODS, SMALL, WIDTH, Look, shades
 
 PRIORS = {
     "CardinalGrid": {
@@ -30,6 +33,10 @@ PRIORS = {
         "rotation-grid": "↷↶ ~ ↶↷ ~ Λ, ↷↷ ~ ↶↶",
         "rotation-grid-complete": "the complete prior",
     },
+}
+PRINTED = {  # the priors as printed in the paper, and those that its text describes
+    "cardinal-all-commute-printed": "cardinal-all-commute",
+    "cardinal-both-inverses-printed": "cardinal-grid",
 }
 DEPTHS = range(1, 9)
 EPISODES = (1, 10, 100, 1000)
@@ -78,54 +85,56 @@ def table(rows: list[Row]) -> list[list[str]]:
 
 
 def draw(rows: list[Row]) -> dict[str, Any]:
-    """Draw the four panels."""
-    figure, (above, below) = subplots(2, 2, figsize=(12, 8.6))
-    by_arm = ratios(rows)
-    for letter, grid, axes in zip("ab", PRIORS, above, strict=True):
-        _draw_ratios(axes, grid, by_arm)
-        axes.set_title(f"({letter}) {grid}: 100 episodes, relative to uniform")
-    for letter, grid, axes in zip("cd", PRIORS, below, strict=True):
-        _draw_bars(axes, grid, rows)
-        axes.set_title(f"({letter}) {grid}: unique states, EASEE at depth {BAR_DEPTH}")
-    seeds = count_seeds(rows)
-    title = f"Figure 3: 100 x 100 grids, 100 steps an episode, {seeds_text(seeds, intervals=True)}"
-    figure.suptitle(title)
+    """Draw the four panels, and under each grid what its lines are."""
+    figure, panels = subplots(2, 2, figsize=(WIDTH, 9))
+    for letters, grid, (above, below) in zip(("ac", "bd"), PRIORS, panels.T, strict=True):
+        _draw_depths(above, grid, rows)
+        _draw_episodes(below, grid, rows)
+        above.set_title(f"({letters[0]}) {grid}, {simulation.EPISODES} episodes")
+        below.set_title(f"({letters[1]}) {grid}, depth {BAR_DEPTH}")
+        below.locator_params(axis="y", nbins=5, steps=[1, 2, 5, 10])
+        handles = above.get_legend_handles_labels()
+        below.legend(*handles, loc="upper left", bbox_to_anchor=(-0.2, -0.3), fontsize=SMALL)
+    for axes in panels[:, 0]:
+        axes.set_ylabel("unique states / uniform")
+    seeds = seeds_text(count_seeds(rows), intervals=True)
+    figure.suptitle(f"Figure 3: 100 x 100 grids, 100 steps an episode\n{seeds}")
     return {"fig3": figure}
 
 
-def _draw_ratios(axes: Any, grid: str, by_arm: dict[str, Estimate]) -> None:
-    for colour, (prior, label) in zip(plots.COLOURS, PRIORS[grid].items(), strict=False):
+def looks(grid: str) -> dict[str, Look]:
+    """Return how each prior is drawn: darker with more relations, dotted as printed."""
+    right = [prior for prior in PRIORS[grid] if not prior.endswith("-printed")]
+    by_prior = dict(zip(right, shades([PRIORS[grid][prior] for prior in right]), strict=True))
+    for prior, corrected in PRINTED.items():
+        if corrected in by_prior:
+            dotted = replace(by_prior[corrected], line=(0, (1, 1.2)), marker="")
+            by_prior[prior] = dotted.called(PRIORS[grid][prior])
+    return by_prior
+
+
+def _draw_depths(axes: Any, grid: str, rows: list[Row]) -> None:
+    by_arm = ratios(rows)
+    axes.axhline(1.0, label=METHODS["uniform"].name, **METHODS["uniform"].style)
+    for prior, look in looks(grid).items():
         depths = [depth for depth in DEPTHS if arm(grid, prior, depth) in by_arm]
         estimates = [by_arm[arm(grid, prior, depth)] for depth in depths]
-        style = ":" if "printed" in label else "--" if "complete" in label else "-"
-        plots.curve(axes, depths, estimates, color=colour, marker="o", linestyle=style, label=label)
-    axes.axhline(1.0, color=plots.GREY, linewidth=1)
-    plots.finish(axes, xlabel="depth", ylabel="unique states / uniform", legend=9)
+        curve(axes, depths, estimates, look)
+    axes.set(xlabel="depth", xticks=DEPTHS[1::2])
 
 
-def _draw_bars(axes: Any, grid: str, rows: list[Row]) -> None:
-    states = [values_by_arm(rows, step=episodes) for episodes in EPISODES]
-    arms = {"uniform": f"{grid}/uniform"} | {
-        label: arm(grid, prior, BAR_DEPTH)
-        for prior, label in PRIORS[grid].items()
-        if "printed" not in label
-    }
-    width = 0.8 / len(arms)
-    bars = zip(plots.BASELINE_FIRST, arms.items(), strict=False)
-    for i, (colour, (label, name)) in enumerate(bars):
-        estimates = [mean_interval(by_arm[name]) for by_arm in states if name in by_arm]
-        axes.bar(
-            [j + (i - (len(arms) - 1) / 2) * width for j in range(len(estimates))],
-            [e.value for e in estimates],
-            width,
-            yerr=plots.error_bars(estimates),
-            color=colour,
-            label=label,
-            error_kw={"linewidth": 0.8},
-        )
-    axes.set_yscale("log")
-    axes.set_xticks(range(len(EPISODES)), [f"{n:,}" for n in EPISODES])
-    plots.finish(axes, xlabel="episodes", ylabel="unique states", legend=8)
+def _draw_episodes(axes: Any, grid: str, rows: list[Row]) -> None:
+    by_arm = {n: ratios(rows, n) for n in EPISODES}
+    axes.axhline(1.0, **METHODS["uniform"].style)
+    for prior, look in looks(grid).items():
+        name = arm(grid, prior, BAR_DEPTH)
+        found = {i: by_arm[n][name] for i, n in enumerate(EPISODES) if name in by_arm[n]}
+        if prior not in PRINTED:
+            curve(axes, [*found], [*found.values()], look)
+    uniform = (values_by_arm(rows, step=n).get(f"{grid}/uniform", [np.nan]) for n in EPISODES)
+    states = [f"{n:,}\n({np.mean(seen):,.0f})" for n, seen in zip(EPISODES, uniform, strict=True)]
+    axes.set_xticks(range(len(EPISODES)), states)
+    axes.set_xlabel("episodes (states that uniform sees)")
 
 
 FIGURE = Figure(

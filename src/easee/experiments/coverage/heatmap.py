@@ -9,6 +9,7 @@ from easee.experiments.harness.backends import one_by_one
 from easee.experiments.harness.figure import Figure, Measured, Row, Run, runs_of
 from easee.experiments.harness.rows import count_seeds, group
 from easee.viz.files import subplots
+from easee.viz.style import METHODS, WIDTH
 
 DEPTH = 50
 GRID: dict[str, Any] = {"grid": "CardinalGrid"}
@@ -33,7 +34,7 @@ def table(rows: list[Row]) -> list[list[str]]:
 
 def draw(rows: list[Row]) -> dict[str, Any]:
     """Draw the maps of the first seed side by side."""
-    figure, panels = subplots(1, 2, figsize=(9, 4.6))
+    figure, panels = subplots(1, 2, figsize=(WIDTH, 4.4))
     titles = {"uniform": "uniform actions", "easee": f"EASEE, depth {DEPTH}"}
     for axes, (arm, title) in zip(panels, titles.items(), strict=True):
         counts = np.zeros(SIZE[0] * SIZE[1])
@@ -42,10 +43,12 @@ def draw(rows: list[Row]) -> dict[str, Any]:
                 counts[row.step] = row.value
         shown = np.where(counts > 0, np.log10(np.maximum(counts, 1)), np.nan)
         image = axes.imshow(shown.reshape(SIZE).T, origin="lower", cmap="viridis", vmin=0, vmax=2.5)
-        axes.set(title=f"{title}: {int((counts > 0).sum()):,} cells", xticks=[], yticks=[])
+        axes.set(xticks=[], yticks=[])
+        axes.set_title(f"{title}:\n{int((counts > 0).sum()):,} cells", color=METHODS[arm].colour)
+        axes.spines[:].set_visible(True)
     bar = figure.colorbar(image, ax=panels, shrink=0.8, ticks=[0, 1, 2])
     bar.ax.set_yticklabels(["1 visit", "10", "100"])
-    figure.suptitle(f"CardinalGrid: where {EPISODES} episodes of {STEPS} steps went (white: never)")
+    figure.suptitle(f"CardinalGrid: where {EPISODES} episodes of {STEPS} steps went")
     return {"heatmap": figure}
 
 

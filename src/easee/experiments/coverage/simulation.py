@@ -37,12 +37,12 @@ def measure(run: Run) -> Measured:
     return [(n, METRIC, float(unique_states(seen[:, :n]))) for n in counts]
 
 
-def ratios(rows: list[Row]) -> dict[str, Estimate]:
+def ratios(rows: list[Row], episodes: int = EPISODES) -> dict[str, Estimate]:
     """Return the ratio of the unique states to those of uniform actions on the same grid, by arm.
 
     Names of arms begin with the grid: "GRID/uniform" is the baseline of "GRID/...".
     """
-    states = values_by_arm(rows, metric=METRIC, step=EPISODES)
+    states = values_by_arm(rows, metric=METRIC, step=episodes)
     baselines = {arm: f"{arm.partition('/')[0]}/uniform" for arm in states}
     return {
         arm: ratio_interval(states[arm], states[baseline])

@@ -15,10 +15,16 @@ from easee.experiments.deep.population_backend import BACKEND
 from easee.experiments.deep.tasks import CATCHER, READINGS
 from easee.experiments.harness.figure import Figure, Row, Run
 from easee.experiments.harness.learning_curves import finals
-from easee.experiments.harness.plots import BASELINE_FIRST, error_bars, finish
+from easee.experiments.harness.plots import add_legend, grouped_points
 from easee.experiments.harness.rows import count_seeds, seeds_text
-from easee.experiments.harness.statistics import cell, improvement_interval, mean_interval
+from easee.experiments.harness.statistics import (
+    cell,
+    improvement_interval,
+    mean_interval,
+    paired_interval,
+)
 from easee.viz.files import subplots
+from easee.viz.style import METHODS, WIDTH
 
 NAME = "catcher-readings"
 EXPLORERS = {
@@ -26,7 +32,6 @@ EXPLORERS = {
     "easee": (f"EASEE, depth {CATCHER.depth}", dqn.easee_arm(CATCHER, CATCHER.depth)),
 }
 SEEDS = 20
-APART = 0.12  # distance between explorers in the picture
 
 
 def make_runs(steps: int, seeds: int) -> list[Run]:
@@ -55,12 +60,11 @@ def table(steps: int, rows: list[Row]) -> list[list[str]]:
     lines = [["convolutions, first update", *labels, "improvement", "paired difference"]]
     for reading, values in ends(rows, steps).items():
         base, ours = values["uniform"], values["easee"]
-        shared = sorted(base.keys() & ours.keys())
         estimates = [
             mean_interval(base.values()),
             mean_interval(ours.values()),
             improvement_interval(ours.values(), base.values()),
-            mean_interval(ours[seed] - base[seed] for seed in shared) if shared else None,
+            paired_interval(ours, base),
         ]
         lines.append([reading, *map(cell, estimates)])
     return lines
@@ -68,18 +72,18 @@ def table(steps: int, rows: list[Row]) -> list[list[str]]:
 
 def draw(steps: int, rows: list[Row]) -> dict[str, Any]:
     """Draw the final rewards of each reading."""
-    figure, axes = subplots(figsize=(7.5, 4))
-    found = ends(rows, steps)
-    for i, ((name, (label, _)), colour) in enumerate(
-        zip(EXPLORERS.items(), BASELINE_FIRST, strict=False)
-    ):
-        means = [mean_interval(values[name].values()) for values in found.values()]
-        x = [place + (2 * i - 1) * APART for place in range(len(means))]
-        style = {"fmt": "o", "color": colour, "label": label, "capsize": 3}
-        axes.errorbar(x, [mean.value for mean in means], error_bars(means), **style)
-    axes.set_xticks(range(len(found)), [reading.replace(", ", "\n") for reading in found])
+    figure, axes = subplots(figsize=(WIDTH, 5))
+    means = {
+        reading.replace(", ", "\n"): {
+            name: mean_interval(by_name[name].values()) for name in by_name
+        }
+        for reading, by_name in ends(rows, steps).items()
+    }
+    looks = {name: METHODS[name].called(label) for name, (label, _) in EXPLORERS.items()}
+    grouped_points(axes, means, looks)
     title = f"DQN on Catcher after {steps:,} steps, {seeds_text(count_seeds(rows), intervals=True)}"
-    finish(axes, title=title, ylabel=dqn.LAST_TENTH, ylim=CATCHER.rewards, legend=9)
+    axes.set(title=title, ylabel=dqn.LAST_TENTH)
+    add_legend(figure, [axes], [label for label, _ in EXPLORERS.values()])
     return {NAME: figure}
 
 

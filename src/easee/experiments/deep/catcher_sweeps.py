@@ -10,15 +10,15 @@ from easee.experiments.deep.dqn import LABELS, Comparison, easee_arm
 from easee.experiments.deep.tasks import CATCHER
 from easee.experiments.harness.figure import Row
 from easee.experiments.harness.learning_curves import finals
-from easee.experiments.harness.plots import BASELINE_FIRST, error_bars, finish
+from easee.experiments.harness.plots import add_legend, grouped_points
 from easee.experiments.harness.rows import count_seeds, seeds_text
 from easee.experiments.harness.statistics import cell, improvement_interval, mean_interval
 from easee.viz.files import subplots
+from easee.viz.style import WIDTH
 
 DEPTHS = (5, 10, 20, 30)
 WIDTHS = (20, 40, 60, 80)
 SIZES = {dqn.POPULATION: (CATCHER.paper_steps, 10)}
-APART = 1.5  # distance between explorers in the picture over the width
 
 
 class WidthSweep(Comparison):
@@ -45,18 +45,14 @@ class WidthSweep(Comparison):
 
     def draw(self, steps: int, rows: list[Row]) -> dict[str, Any]:
         """Draw the final rewards of each explorer."""
-        figure, axes = subplots(figsize=(8, 5))
-        rewards = self.ends(rows, steps)
-        kinds = zip(self.labels.items(), BASELINE_FIRST, strict=False)
-        for i, ((kind, label), colour) in enumerate(kinds):
-            means = {w: mean_interval(ends[kind]) for w, ends in rewards.items() if ends[kind]}
-            x, y = [w + (i - 1) * APART for w in means], [mean.value for mean in means.values()]
-            style = {"fmt": "o", "markersize": 5, "linewidth": 1.6, "capsize": 3}
-            bars = error_bars([*means.values()])
-            axes.errorbar(x, y, bars, color=colour, label=label, **style)
-        axes.set_xticks(WIDTHS, [_field(width) for width in WIDTHS])
-        label = "size of the field; the height is the number of steps of an episode"
-        finish(axes, xlabel=label, ylabel=dqn.LAST_TENTH, ylim=CATCHER.rewards, legend=9)
+        figure, axes = subplots(figsize=(WIDTH, 5))
+        means = {
+            _field(width): {kind: mean_interval(ends) for kind, ends in by_kind.items() if ends}
+            for width, by_kind in self.ends(rows, steps).items()
+        }
+        grouped_points(axes, means, self.looks())
+        axes.set(xlabel="width x height of the field", ylabel=dqn.LAST_TENTH)
+        add_legend(figure, [axes], self.labels.values())
         seeds = count_seeds(rows)
         axes.set_title(f"DQN on Catcher after {steps:,} steps, {seeds_text(seeds, intervals=True)}")
         return {self.name: figure}

@@ -5,6 +5,7 @@ Stable-Baselines3, Catcher is reduced to what two cores can do in minutes; the A
 paper's size by default, which takes days on a CPU, and `--steps` and `--seeds` reduce them.
 """
 
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -15,10 +16,10 @@ from easee.experiments.deep.sb3_backend import measure
 from easee.experiments.deep.tasks import BOXING, CARNIVAL, CATCHER, FREEWAY, Task
 from easee.experiments.harness.backends import one_by_one
 from easee.experiments.harness.figure import Backend, Figure, Row, Run
-from easee.experiments.harness.learning_curves import draw_curves, summary
-from easee.experiments.harness.plots import finish
+from easee.experiments.harness.learning_curves import draw_against, draw_runs, summary
+from easee.experiments.harness.plots import panels, steps_axis
 from easee.experiments.harness.rows import count_seeds, seeds_text
-from easee.viz.files import subplots
+from easee.viz.style import METHODS, Look, names
 
 SB3, POPULATION = "stable-baselines3", "population"
 BACKENDS: dict[str, Mapping[str, Backend]] = {
@@ -26,7 +27,8 @@ BACKENDS: dict[str, Mapping[str, Backend]] = {
     POPULATION: {"population": BACKEND},
 }
 LAST_TENTH = "mean reward, last tenth"
-LABELS = {"uniform": "epsilon-greedy", "easee": "EASEE", "zeta": "temporally extended, µ = 2"}
+LABELS = names("uniform", "easee", "zeta", uniform="epsilon-greedy")
+FEW = 5  # largest number of seeds for which every run is drawn
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,8 +42,9 @@ class Comparison:
         arms: by arm, the settings of its explorer and, as `env`, options of its environment.
         labels: by arm, its label in the table and the picture.
         sizes: by agent, the default numbers of steps and seeds; the first agent is the default.
-        limits: limits of the rewards in the picture.
         from_paper: whether the paper has this figure, so that reductions are reported.
+        window: number of points over which the runs are averaged in the picture, if every run is
+            drawn.
     """
 
     name: str
@@ -50,8 +53,8 @@ class Comparison:
     arms: Mapping[str, dict[str, Any]]
     labels: Mapping[str, str]
     sizes: Mapping[str, tuple[int, int]]
-    limits: tuple[float, float] | None = None
     from_paper: bool = False
+    window: int = 1
 
     def figure(self, agent: str | None = None, steps: int | None = None) -> Figure:
         """Return the figure for an agent and a number of steps, by default its own."""
@@ -105,22 +108,49 @@ class Comparison:
         return summary(rows, self.labels, baseline="uniform", after=after, what=LAST_TENTH)
 
     def draw(self, steps: int, rows: list[Row]) -> dict[str, Any]:
-        """Draw the learning curves of all arms."""
-        figure, axes = subplots(figsize=(8, 5))
-        draw_curves(axes, rows, self.labels)
-        axes.xaxis.set_major_formatter("{x:,.0f}")
+        """Draw the learning curves, one panel for each arm.
+
+        With many seeds, every arm but the baseline has a panel that also shows the baseline. With
+        few, every arm has one with all its runs.
+        """
+        arms = {arm: look for arm, look in self.looks().items() if any(r.arm == arm for r in rows)}
         seeds = count_seeds(rows)
-        title = f"{self.title.rpartition(': ')[-1]}, {seeds_text(seeds, intervals=True)}"
-        finish(axes, title=title, xlabel="agent steps", ylabel="mean reward", legend=9)
-        if self.limits is not None:
-            axes.set_ylim(*self.limits)
-        remarks = [self._reduction(steps, seeds)]
+        if seeds > FEW and len(arms) > 1:
+            arms.pop("uniform", None)
+        figure, axes, _ = panels(len(arms), height=3.3, sharex=True, sharey=True)
+        for each, (arm, look) in zip(axes, arms.items(), strict=True):
+            if seeds > FEW:
+                draw_against(each, rows, arm, look)
+            else:
+                draw_runs(each, rows, arm, look, window=self.window)
+            steps_axis(each)
+        over = f", running mean of {self.window} points" if self.window > 1 else ""
+        figure.supylabel(f"mean reward{over}")
+        figure.suptitle(f"{self.title.rpartition(': ')[-1]}, {_caption(seeds)}")
+        remarks = textwrap.wrap(self._remarks(steps, seeds, rows), 64)
+        figure.supxlabel("\n".join(["agent steps", *remarks]))
+        return {self.name: figure}
+
+    def looks(self) -> dict[str, Look]:
+        """Return how each arm is drawn."""
+        return {
+            arm: METHODS[arm.partition("/")[0]].called(label) for arm, label in self.labels.items()
+        }
+
+    def _remarks(self, steps: int, seeds: int, rows: list[Row]) -> str:
+        """Return sentences about what the picture does not show."""
+        remarks = self._reduction(steps, seeds)
         reached = max(row.step for row in rows)
         if reached < 0.95 * steps:  # the last bin may have no episode
-            remarks.append(f"Not finished: shown up to step {reached:,}.")
-        if any(remarks):
-            figure.supxlabel(" ".join(filter(None, remarks)), fontsize=8)
-        return {self.name: figure}
+            remarks += f" Not finished: shown up to step {reached:,}."
+        return remarks
+
+
+def _caption(seeds: int) -> str:
+    """Return the part of the title that says what the lines are."""
+    if seeds > FEW:
+        return f"beside epsilon-greedy (grey)\n{seeds_text(seeds, intervals=True)}"
+    return f"{seeds_text(seeds)}\nevery run thin, means thick, epsilon-greedy grey"
 
 
 def last_tenth(rows: list[Row], steps: int) -> int:
@@ -137,7 +167,7 @@ def easee_arm(task: Task, depth: int) -> dict[str, Any]:
 
 
 def _paper_figure(
-    task: Task, title: str, *, sb3: tuple[int, int], population: tuple[int, int]
+    task: Task, title: str, *, sb3: tuple[int, int], population: tuple[int, int], window: int = 1
 ) -> Figure:
     """Return the figure of a task, given the numbers of steps and seeds for both agents."""
     return Comparison(
@@ -147,8 +177,8 @@ def _paper_figure(
         arms={kind: {"explorer": kind} for kind in LABELS} | {"easee": easee_arm(task, task.depth)},
         labels=LABELS | {"easee": f"EASEE, depth {task.depth}"},
         sizes={SB3: sb3, POPULATION: population},
-        limits=task.rewards,
         from_paper=True,
+        window=window,
     ).figure()
 
 
@@ -156,10 +186,12 @@ CATCHER_FIGURE = _paper_figure(
     CATCHER, "Figure 4b: DQN on Catcher", sb3=(30_000, 3), population=(300_000, 20)
 )
 ATARI_FIGURES = [
-    _paper_figure(task, title, sb3=(task.paper_steps, task.paper_seeds), population=(steps, 5))
-    for task, title, steps in (
-        (FREEWAY, "Figure 4c: DQN on Freeway", 500_000),
-        (BOXING, "Figure 7a: DQN on Boxing", 300_000),
-        (CARNIVAL, "Figure 7b: DQN on Carnival", 300_000),
+    _paper_figure(
+        task, title, sb3=(task.paper_steps, task.paper_seeds), population=(steps, 5), window=window
+    )
+    for task, title, steps, window in (
+        (FREEWAY, "Figure 4c: DQN on Freeway", 500_000, 1),
+        (BOXING, "Figure 7a: DQN on Boxing", 300_000, 5),
+        (CARNIVAL, "Figure 7b: DQN on Carnival", 300_000, 5),
     )
 ]

@@ -35,7 +35,6 @@ class Task(ABC):
         paper_learning_starts: steps before the first update. The paper leaves it at
             Stable-Baselines3's default, which was 50,000 at that time.
         bins: points of the learning curve.
-        rewards: smallest and largest reward of an episode, if known: the limits of the plot.
         population: class of its populations, as "module:name" since importing it needs extras.
     """
 
@@ -53,7 +52,6 @@ class Task(ABC):
     target_update_interval: int = 1000
     paper_learning_starts: int = 50_000
     bins: int = 50
-    rewards: tuple[float, float] | None = None
     population: ClassVar[str]
 
     @property
@@ -64,8 +62,7 @@ class Task(ABC):
     @property
     def config(self) -> dict[str, Any]:
         """The fields that results depend on, as plain data."""
-        names = [field.name for field in fields(Task) if field.name != "rewards"]
-        return {name: getattr(self, name) for name in names}
+        return {field.name: getattr(self, field.name) for field in fields(Task)}
 
     @abstractmethod
     def make_env(self, options: Mapping[str, Any]) -> Any:
@@ -156,7 +153,6 @@ CATCHER = JaxTask(
     buffer_size=10_000,
     exploration_fraction=0.2,
     exploration_final_eps=0.05,
-    rewards=(-1.0, 1.0),
     env="easee.envs:Catcher",
     world="easee.envs.jax:Catcher",
     network="easee.agents.population.networks:CATCHER",

@@ -13,6 +13,7 @@ from easee.experiments.hard.tasks import TASKS, HardTask
 from easee.experiments.harness.explorers import deepest_policy, policy_of
 from easee.policy import ExplorationPolicy
 from easee.probing.discover import discover
+from easee.viz.style import names
 
 if TYPE_CHECKING:
     from easee.agents.population.bonuses import Bonus
@@ -21,16 +22,10 @@ if TYPE_CHECKING:
 MU = 2.0  # exponent of temporally extended epsilon-greedy
 COUNT_WEIGHT, RND_WEIGHT = 0.01, 0.01  # of the rewards for novelty, with DQN
 PPO_COUNT_WEIGHT, PPO_RND_WEIGHT = 0.01, 0.01  # with PPO
-EXPLORERS = {
-    "uniform": "epsilon-greedy",
-    "useful": "same knowledge, uniform moves",
-    "zeta": f"temporally extended, µ = {MU:g}",
-    "count": "count bonus",
-    "rnd": "random network distillation",
-    "exact": "EASEE, exact prior",
-    "usual": "EASEE, usual prior",
-    "discovered": "EASEE, discovered prior",
-}
+EXPLORERS = names(
+    "uniform", "useful", "zeta", "count", "rnd", "exact", "usual", "discovered",
+    uniform="epsilon-greedy",
+)  # fmt: skip
 DISCOVERIES = 3  # different random seeds of discovery; runs share them
 MAX_NODES = 50_000  # of the graph of a discovered prior
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,9 @@ import numpy as np
 from easee.experiments.hard.measures import Runs, measure_arms, with_all_parts
 from easee.experiments.hard.tasks import TASKS, HardTask
 from easee.experiments.hard.training import COST, SUCCESS
-from easee.experiments.harness.figure import Row
+from easee.experiments.harness.figure import Backend, Figure, Row, Run
 from easee.experiments.harness.learning_curves import draw_means
-from easee.experiments.harness.plots import finish
+from easee.experiments.harness.plots import add_legend, panels, steps_axis
 from easee.experiments.harness.rows import count_seeds, seeds_text
 from easee.experiments.harness.statistics import (
     cell,
@@ -21,30 +21,71 @@ from easee.experiments.harness.statistics import (
     mean_interval,
     stratified_interval,
 )
-from easee.viz.files import subplots
+from easee.viz.style import METHODS
 
-MOST_COLUMNS = 4  # panels in a row of the picture
+SEEDS = 30
 HEADER = [
     "task", "method", "seeds", "success, last tenth", "success, whole training",
     "steps to 90%", "runs that get there", "probability of improvement",
 ]  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Methods that are compared on several tasks.
+    """Methods that are compared on several tasks: a figure for each length of training.
 
     Attributes:
+        name: name of the figure.
+        title: one line.
         labels: by name, what a method is called.
-        colours: by name, its colour.
         baseline: name of the method that the others improve on.
-        steps_of: from a task to its number of steps.
+        steps: by task, the default number of steps of training.
+        methods: by task, the names of the methods that are compared on it.
+        backend: what trains the runs.
+        config: everything else that the results depend on, as plain data.
+        settings: by method, additional settings of its runs.
     """
 
+    name: str
+    title: str
     labels: Mapping[str, str]
-    colours: Mapping[str, str]
     baseline: str
-    steps_of: Callable[[HardTask], int]
+    steps: Mapping[str, int]
+    methods: Mapping[str, list[str]]
+    backend: Backend
+    config: Mapping[str, Any]
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def figure(self, steps: int | None = None) -> Figure:
+        """Return the figure, with the tasks' own numbers of steps or another."""
+        chosen = self if steps is None else replace(self, steps=dict.fromkeys(self.steps, steps))
+        return Figure(
+            name=self.name,
+            title=self.title,
+            runs=chosen.runs,
+            seeds=SEEDS,
+            backends={"population": self.backend},
+            draw=chosen.draw,
+            table=chosen.table,
+            config={**self.config, "steps": steps},
+            folder=self.name if steps is None else f"{self.name}-{steps}",
+            steps=steps,
+            variants={"population": self.figure},
+        )
+
+    def runs(self, seeds: int) -> list[Run]:
+        """Return the runs of all tasks and methods, seeds first within an arm."""
+        return [
+            Run(
+                f"{task}/{name}",
+                seed,
+                {"task": task, "explorer": name, "steps": self.steps[task]}
+                | dict(self.settings.get(name, {})),
+            )
+            for task, names in self.methods.items()
+            for name in names
+            for seed in range(seeds)
+        ]
 
     def table(self, rows: list[Row]) -> list[list[str]]:
         """Return a line for each task and method, then means over tasks and steps of discovery."""
@@ -55,7 +96,7 @@ class Comparison:
                 better = None
                 if base is not None and name != self.baseline:
                     better = improvement_interval(runs.whole, base.whole)
-                cells = _cells(runs, self.steps_of(task))
+                cells = _cells(runs, self.steps[task.name])
                 lines.append([task.name, self.labels[name], *cells, cell(better)])
         lines += self._means_over_tasks([arms for _, arms in tasks])
         costs = [row for row in rows if row.metric == COST]
@@ -65,38 +106,32 @@ class Comparison:
                 lines.append([task.name, COST, "", f"{np.mean(values):,.0f}", *[""] * 4])
         return lines
 
-    def draw(self, name: str, rows: list[Row]) -> dict[str, Any]:
+    def draw(self, rows: list[Row]) -> dict[str, Any]:
         """Draw the learning curves, one panel per task."""
         tasks = self._shown_tasks(rows)
-        lines = -(-len(tasks) // MOST_COLUMNS)
-        columns = -(-len(tasks) // lines)
-        figure, panels = subplots(
-            lines, columns, figsize=(3.8 * columns, 3.3 * lines + 0.9), squeeze=False, sharey=True
-        )
-        for axes, (task, arms) in zip(panels.flat, tasks, strict=False):
-            total = self.steps_of(task)
+        columns = 2 if len(tasks) <= 6 else 3
+        figure, axes, empty = panels(len(tasks), columns=columns, height=2.6, sharey=True)
+        for each, (task, arms) in zip(axes, tasks, strict=True):
+            total = self.steps[task.name]
             curves = with_all_parts((r for r in rows if r.arm.startswith(f"{task.name}/")), total)
             for method in arms:
-                style = {"color": self.colours[method], "label": self.labels[method]}
-                draw_means(axes, curves, f"{task.name}/{method}", metric=SUCCESS, **style)
-            axes.set_title(task.name.removesuffix("-v0"), fontsize=11)
-            axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:,.0f}k" if x else "0")
-            finish(axes, xlim=(0, total), ylim=(-0.02, 1.02))
-        for axes in panels.flat[len(tasks) :]:
-            axes.set_visible(False)
-        for axes in panels[:, 0]:
-            axes.set_ylabel("share of successful episodes")
-        self._legend(figure, panels)
+                look = METHODS[method].called(self.labels[method])
+                draw_means(each, curves, f"{task.name}/{method}", look, metric=SUCCESS)
+            each.set_title(task.name.removeprefix("MiniGrid-").removesuffix("-v0"))
+            steps_axis(each)
+            each.set(xlim=(0, total), ylim=(-0.02, 1.02))
+        figure.supylabel("share of successful episodes")
+        add_legend(figure, axes, self.labels.values(), empty=empty if columns == 2 else ())
         seeds = seeds_text(count_seeds(rows), intervals=True)
-        figure.supxlabel(f"steps in the environment, {seeds}", fontsize=10)
-        return {name: figure}
+        figure.supxlabel(f"steps in the environment, {seeds}")
+        return {self.name: figure}
 
     def _shown_tasks(self, rows: list[Row]) -> list[tuple[HardTask, dict[str, Runs]]]:
         """Return the tasks that have runs, with their measures by method."""
         found = []
         for task in TASKS.values():
             of_task = [row for row in rows if row.arm.startswith(f"{task.name}/")]
-            arms = measure_arms(of_task, self.steps_of(task))
+            arms = measure_arms(of_task, self.steps[task.name])
             if arms:
                 by_name = {arm.rpartition("/")[2]: runs for arm, runs in arms.items()}
                 found.append((task, {n: by_name[n] for n in self.labels if n in by_name}))
@@ -117,18 +152,6 @@ class Comparison:
             for name in names
             if len(tasks) > 1
         ]
-
-    def _legend(self, figure: Any, panels: Any) -> None:
-        """Add one legend above all panels."""
-        handles = {}
-        for axes in panels.flat:
-            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-                handles[label] = handle
-        ordered = {label: handles[label] for label in self.labels.values() if label in handles}
-        figure.legend(
-            ordered.values(), ordered, loc="outside upper center", ncols=4, frameon=False,
-            fontsize=10,
-        )  # fmt: skip
 
 
 def _cells(runs: Runs, total: int) -> list[str]:

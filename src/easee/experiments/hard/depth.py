@@ -9,10 +9,12 @@ from easee.experiments.hard.measures import Runs, measure_arms
 from easee.experiments.hard.tasks import BINS, LEARNER, TASKS
 from easee.experiments.hard.training import BACKEND
 from easee.experiments.harness.figure import Figure, Row, runs_of
-from easee.experiments.harness.plots import COLOURS, GREY, curve, finish
+from easee.experiments.harness.plots import curve, level
 from easee.experiments.harness.rows import count_seeds, seeds_text
 from easee.experiments.harness.statistics import cell, mean_interval
 from easee.viz.files import subplots
+from easee.viz.labels import label_lines, label_ticks
+from easee.viz.style import METHODS, WIDTH, shades
 
 TASK = TASKS["goal-51"]
 DEPTHS = {  # the graphs of the smaller priors grow exponentially
@@ -47,27 +49,21 @@ def table(rows: list[Row]) -> list[list[str]]:
 def draw(rows: list[Row]) -> dict[str, Any]:
     """Draw the mean success over training by depth, one line per prior."""
     arms = measure_arms(rows, TASK.steps)
-    figure, axes = subplots(figsize=(7, 4.2))
-    for (prior, depths), colour in zip(DEPTHS.items(), COLOURS, strict=False):
+    figure, axes = subplots(figsize=(WIDTH, 4.8))
+    counts = [len(priors.get(prior)) for prior in DEPTHS]
+    labels = [f"EASEE, {count} relation{'s' if count > 1 else ''}" for count in counts]
+    for (prior, depths), look in zip(DEPTHS.items(), shades(labels), strict=True):
         found = {depth: arms[f"{prior}/{depth}"] for depth in depths if f"{prior}/{depth}" in arms}
         if found:
-            count = len(priors.get(prior))
-            label = f"{count} relation{'s' if count > 1 else ''}"
-            curve(axes, list(found), [_mean(r) for r in found.values()],
-                  color=colour, label=label, marker="o")  # fmt: skip
+            means = [_mean(runs) for runs in found.values()]
+            curve(axes, list(found), means, look)
     if BASELINE in arms:
-        axes.axhline(
-            _mean(arms[BASELINE]).value, color=GREY, label="epsilon-greedy", linestyle="--"
-        )
-    axes.set_xscale("log")
-    ticks = DEPTHS["rotation-grid-complete"]
-    axes.set_xticks(ticks, map(str, ticks))
-    axes.minorticks_off()
+        level(axes, _mean(arms[BASELINE]), METHODS["epsilon-greedy"])
+    label_ticks(axes, DEPTHS["rotation-grid-complete"])
     label = f"mean success over {TASK.steps:,} steps"
-    finish(axes, xlabel="depth of the graph", ylabel=label, ylim=(0, 1), legend=9)
-    axes.set_title(
-        f"DQN on {TASK.name}, {seeds_text(count_seeds(rows), intervals=True)}", fontsize=11
-    )
+    axes.set(xlabel="depth of the graph", ylabel=label, ylim=(0, 1))
+    axes.set_title(f"DQN on {TASK.name}, {seeds_text(count_seeds(rows), intervals=True)}")
+    label_lines(axes)
     return {"hard-depth": figure}
 
 

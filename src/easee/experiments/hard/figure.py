@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from easee.experiments.hard.arms import (
     COUNT_WEIGHT,
     EXPLORERS,
@@ -14,59 +12,21 @@ from easee.experiments.hard.arms import (
 from easee.experiments.hard.comparison import Comparison
 from easee.experiments.hard.tasks import BINS, LEARNER, TASKS
 from easee.experiments.hard.training import BACKEND
-from easee.experiments.harness.figure import Figure, Run
-from easee.experiments.harness.plots import COLOURS, GREY
 
-SEEDS = 30
-COLOUR = {
-    "uniform": GREY,
-    "useful": COLOURS[5],
-    "zeta": COLOURS[3],
-    "count": COLOURS[2],
-    "rnd": COLOURS[7],
-    "exact": COLOURS[4],
-    "usual": COLOURS[0],
-    "discovered": COLOURS[1],
-}
-
-
-def make_runs(steps: int | None, seeds: int) -> list[Run]:
-    """Return the runs of all tasks and explorers, seeds first within an arm."""
-    return [
-        Run(
-            f"{task.name}/{name}",
-            seed,
-            {"task": task.name, "explorer": name, "steps": steps or task.steps},
-        )
-        for task in TASKS.values()
-        for name in explorers_of(task)
-        for seed in range(seeds)
-    ]
-
-
-def make_figure(steps: int | None = None) -> Figure:
-    """Return the figure, with the tasks' own numbers of steps or another."""
-    comparison = Comparison(EXPLORERS, COLOUR, "uniform", lambda task: steps or task.steps)
-    return Figure(
-        name="hard",
-        title="DQN where a reward must be found",
-        runs=partial(make_runs, steps),
-        seeds=SEEDS,
-        backends={"population": BACKEND},
-        draw=partial(comparison.draw, "hard"),
-        table=comparison.table,
-        config={
-            "learner": dict(LEARNER),
-            "bins": BINS,
-            "mu": MU,
-            "count weight": COUNT_WEIGHT,
-            "rnd weight": RND_WEIGHT,
-            "steps": steps,
-        },
-        folder="hard" if steps is None else f"hard-{steps}",
-        steps=steps,
-        variants={"population": make_figure},
-    )
-
-
+make_figure = Comparison(
+    name="hard",
+    title="DQN where a reward must be found",
+    labels=EXPLORERS,
+    baseline="uniform",
+    steps={name: task.steps for name, task in TASKS.items()},
+    methods={name: explorers_of(task) for name, task in TASKS.items()},
+    backend=BACKEND,
+    config={
+        "learner": dict(LEARNER),
+        "bins": BINS,
+        "mu": MU,
+        "count weight": COUNT_WEIGHT,
+        "rnd weight": RND_WEIGHT,
+    },
+).figure
 FIGURE = make_figure()

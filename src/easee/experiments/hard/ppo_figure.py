@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from easee.experiments.hard.arms import PPO_COUNT_WEIGHT, PPO_RND_WEIGHT
 from easee.experiments.hard.comparison import Comparison
-from easee.experiments.hard.figure import COLOUR, SEEDS
 from easee.experiments.hard.ppo_training import (
     BACKEND,
     LEARNER,
@@ -14,52 +11,18 @@ from easee.experiments.hard.ppo_training import (
     STEPS,
 )
 from easee.experiments.hard.tasks import BINS, TASKS
-from easee.experiments.harness.figure import Figure, Run
 
-COLOURS = {name: COLOUR["uniform" if name == "plain" else name] for name in REFERENCES}
 WEIGHTS = {"count": PPO_COUNT_WEIGHT, "rnd": PPO_RND_WEIGHT}
 
-
-def make_runs(steps: int | None, seeds: int) -> list[Run]:
-    """Return the runs of all tasks and references, seeds first within an arm."""
-    return [
-        Run(
-            f"{task}/{name}",
-            seed,
-            {
-                "task": task,
-                "explorer": name,
-                "steps": steps or STEPS[task],
-                **({"weight": WEIGHTS[name]} if name in WEIGHTS else {}),
-            },
-        )
-        for task in TASKS
-        for name in REFERENCES
-        for seed in range(seeds)
-    ]
-
-
-def make_figure(steps: int | None = None) -> Figure:
-    """Return the figure, with the tasks' own numbers of steps or another."""
-    comparison = Comparison(REFERENCES, COLOURS, "plain", lambda task: steps or STEPS[task.name])
-    return Figure(
-        name="hard-ppo",
-        title="PPO where a reward must be found",
-        runs=partial(make_runs, steps),
-        seeds=SEEDS,
-        backends={"population": BACKEND},
-        draw=partial(comparison.draw, "hard-ppo"),
-        table=comparison.table,
-        config={
-            "learner": dict(LEARNER),
-            "bins": BINS,
-            "weights": WEIGHTS,
-            "steps": steps,
-        },
-        folder="hard-ppo" if steps is None else f"hard-ppo-{steps}",
-        steps=steps,
-        variants={"population": make_figure},
-    )
-
-
+make_figure = Comparison(
+    name="hard-ppo",
+    title="PPO where a reward must be found",
+    labels=REFERENCES,
+    baseline="plain",
+    steps=STEPS,
+    methods={task: list(REFERENCES) for task in TASKS},
+    backend=BACKEND,
+    config={"learner": dict(LEARNER), "bins": BINS, "weights": WEIGHTS},
+    settings={name: {"weight": weight} for name, weight in WEIGHTS.items()},
+).figure
 FIGURE = make_figure()

@@ -8,10 +8,11 @@ from easee.experiments.hard.measures import measure_arms
 from easee.experiments.hard.ppo_training import BACKEND, LEARNER, PLAYS
 from easee.experiments.hard.tasks import BINS
 from easee.experiments.harness.figure import Figure, Row, runs_of
-from easee.experiments.harness.plots import COLOURS, GREY, curve, finish
+from easee.experiments.harness.plots import add_legend, curve, panels
 from easee.experiments.harness.rows import count_seeds, seeds_text
 from easee.experiments.harness.statistics import cell, mean_interval
-from easee.viz.files import subplots
+from easee.viz.labels import label_ticks
+from easee.viz.style import METHODS, Look, shades
 
 TASKS = {"goal-31": 200_000, "doorkey": 500_000}  # steps of training
 COEFFICIENTS = (0.003, 0.01, 0.03, 0.1)
@@ -54,28 +55,30 @@ def table(rows: list[Row]) -> list[list[str]]:
 
 def draw(rows: list[Row]) -> dict[str, Any]:
     """Draw the mean success over training by coefficient, one panel per task."""
-    figure, panels = subplots(1, len(TASKS), figsize=(4.6 * len(TASKS), 4.4), sharey=True)
-    names = [PLAIN, *(f"{EASEE} {floor:g}" for floor in FLOORS), FADING]
-    labels = ["PPO", *(f"EASEE, {name}" for name in names[1:])]
-    for axes, task in zip(panels, TASKS, strict=True):
+    figure, axes, _ = panels(len(TASKS), height=3.6, sharey=True)
+    looks = _looks()
+    for each, task in zip(axes, TASKS, strict=True):
         of_task = [row for row in rows if row.arm.startswith(f"{task}/")]
         arms = measure_arms(of_task, TASKS[task])
-        colours = (GREY, COLOURS[0], COLOURS[4], COLOURS[3])
-        for name, label, colour in zip(names, labels, colours, strict=True):
+        for name, look in looks.items():
             shown = [c for c in COEFFICIENTS if f"{task}/{name}/{c:g}" in arms]
             means = [mean_interval(arms[f"{task}/{name}/{c:g}"].whole) for c in shown]
             if shown:
-                curve(axes, shown, means, color=colour, label=label, marker="o")
-        axes.set_xscale("log")
-        axes.set_xticks(COEFFICIENTS, [f"{c:g}" for c in COEFFICIENTS])
-        axes.minorticks_off()
-        axes.set_title(f"{task}, {TASKS[task]:,} steps", fontsize=11)
-        finish(axes, xlabel="coefficient of the bonus", ylim=(0, 1))
-    panels[0].set_ylabel("mean success over training")
-    handles, texts = panels[0].get_legend_handles_labels()
-    figure.legend(handles, texts, loc="outside upper center", ncols=3, frameon=False, fontsize=10)
-    figure.supxlabel(seeds_text(count_seeds(rows), intervals=True), fontsize=10)
+                curve(each, shown, means, look)
+        label_ticks(each, COEFFICIENTS)
+        each.set(title=f"{task}, {TASKS[task]:,} steps", ylim=(0, 1))
+    axes[0].set_ylabel("mean success over training")
+    add_legend(figure, axes, [look.name for look in looks.values()])
+    seeds = seeds_text(count_seeds(rows), intervals=True)
+    figure.supxlabel(f"coefficient of the bonus, {seeds}")
     return {"hard-ppo-sensitivity": figure}
+
+
+def _looks() -> dict[str, Look]:
+    """Return how each reference is drawn."""
+    names = [*(f"{EASEE} {floor:g}" for floor in FLOORS), FADING]
+    easee = shades([f"EASEE, {name}" for name in names])
+    return {PLAIN: METHODS[PLAIN]} | dict(zip(names, easee, strict=True))
 
 
 FIGURE = Figure(

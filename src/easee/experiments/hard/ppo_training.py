@@ -11,6 +11,7 @@ from easee.experiments.hard.training import check_extras, measured
 from easee.experiments.harness.explorers import agent_seed, policy_of
 from easee.experiments.harness.figure import Measured, Run
 from easee.experiments.harness.population_backend import PopulationBackend
+from easee.viz.style import names
 
 if TYPE_CHECKING:
     from easee.agents.population import PpoPopulation
@@ -38,14 +39,7 @@ STEPS = {  # of training
     "MiniGrid-Unlock-v0": 1_000_000,
     "MiniGrid-KeyCorridorS3R1-v0": 1_000_000,
 }
-REFERENCES = {
-    "plain": "PPO",
-    "count": "count bonus",
-    "rnd": "random network distillation",
-    "exact": "EASEE, exact prior",
-    "usual": "EASEE, usual prior",
-    "discovered": "EASEE, discovered prior",
-}
+REFERENCES = names("plain", "count", "rnd", "exact", "usual", "discovered")
 PLAYED = 32_000  # steps of the evaluation after training
 PLAYED_ON = {"doorkey": 64_000}  # whose episodes are longer
 PLAYS = {  # metrics of the evaluation, and the arguments of `PpoPopulation.play`

@@ -13,10 +13,11 @@ from easee.experiments.hard.measures import measure_arms
 from easee.experiments.hard.tasks import BINS, LEARNER, TASKS
 from easee.experiments.hard.training import BACKEND
 from easee.experiments.harness.figure import Figure, Row, runs_of
-from easee.experiments.harness.plots import GREY, error_bars, finish
+from easee.experiments.harness.plots import points
 from easee.experiments.harness.rows import count_seeds, seeds_text
 from easee.experiments.harness.statistics import cell, mean_interval
 from easee.viz.files import subplots
+from easee.viz.style import METHODS, WIDTH
 
 TASK = TASKS["goal-31"]
 # Each learner differs from `LEARNER` in one or two settings.
@@ -60,23 +61,29 @@ def table(task_steps: int, rows: list[Row]) -> list[list[str]]:
     for arm in order:
         runs = arms[arm]
         means = (cell(mean_interval(values)) for values in (runs.whole, runs.last))
-        lines.append([arm.partition("/")[2], str(len(runs.whole)), *means])
+        lines.append([_setting(arm), str(len(runs.whole)), *means])
     return lines
 
 
 def draw(name: str, task_steps: int, rows: list[Row]) -> dict[str, Any]:
     """Draw the mean success over training of each setting."""
     arms = measure_arms(rows, task_steps)
-    figure, axes = subplots(figsize=(7, 0.6 + 0.28 * len(arms)))
+    figure, axes = subplots(figsize=(WIDTH, 1 + 0.27 * len(arms)))
     for place, arm in enumerate(arms):
-        mean = mean_interval(arms[arm].whole)
-        axes.errorbar(mean.value, place, xerr=error_bars([mean]), fmt="o", color=GREY, capsize=2)
-    axes.set_yticks(range(len(arms)), [arm.partition("/")[2] for arm in arms], fontsize=9)
-    axes.invert_yaxis()
+        look = METHODS.get(_setting(arm).partition(",")[0], METHODS["uniform"])
+        points(axes, [place], [mean_interval(arms[arm].whole)], look, across=True)
+    axes.set_yticks(
+        range(len(arms)), [_setting(arm).replace("zeta", "temporally extended") for arm in arms]
+    )
+    axes.set(xlim=(0, None), ylim=(len(arms) - 0.5, -0.5))
+    axes.grid(axis="x", color="#dddddd", linewidth=0.8)
     seeds = seeds_text(count_seeds(rows), intervals=True)
-    label = f"mean success over training on {TASK.name}, {seeds}"
-    finish(axes, xlabel=label, xlim=(0, 1))
+    figure.supxlabel(f"mean success over training on {TASK.name}, {seeds}")
     return {name: figure}
+
+
+def _setting(arm: str) -> str:
+    return arm.partition("/")[2]
 
 
 FIGURE = Figure(

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from easee._utils.checks import checked_count, nearest
 from easee.errors import ArgumentError
 from easee.viz.files import save
+from easee.viz.style import styled
 
 BACKENDS = ("local", "ray", "population")
 Key = tuple[str, int]  # arm and seed of a run
@@ -151,8 +152,13 @@ class Figure:
         return [Row(self.name, run.arm, run.seed, *values) for values in measured]
 
     def plot(self, rows: list[Row], folder: Path) -> list[Path]:
-        """Save the pictures in a folder and return their paths."""
-        return [save(picture, folder / f"{name}.png") for name, picture in self.draw(rows).items()]
+        """Save the pictures in a folder, each as PNG and as SVG, and return their paths."""
+        with styled():
+            return [
+                save(picture, folder / f"{name}.{suffix}")
+                for name, picture in self.draw(rows).items()
+                for suffix in ("png", "svg")
+            ]
 
 
 def runs_of(arms: Mapping[str, Mapping[str, Any]]) -> Callable[[int], list[Run]]:

@@ -1,6 +1,6 @@
 """Learning curves, and a table of where they end."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -8,12 +8,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from easee.experiments.harness.figure import Measured, Row
-from easee.experiments.harness.plots import BASELINE_FIRST, curve
+from easee.experiments.harness.plots import curve
 from easee.experiments.harness.rows import group
-from easee.experiments.harness.statistics import cell, improvement_interval, mean_interval
+from easee.experiments.harness.statistics import (
+    cell,
+    improvement_interval,
+    mean_interval,
+    paired_interval,
+)
+from easee.viz.style import METHODS, Look
 
 METRIC = "reward"
-FEW = 5  # largest number of seeds for which every run is drawn
 
 
 def binned(steps: ArrayLike, values: ArrayLike, *, total: int, bins: int) -> Measured:
@@ -58,37 +63,64 @@ def summary(
         improvement = difference = None
         if arm != baseline and base:
             improvement = improvement_interval(ends.values(), base.values())
-        if arm != baseline and (shared := sorted(ends.keys() & base.keys())):
-            difference = mean_interval(ends[seed] - base[seed] for seed in shared)
+        if arm != baseline:
+            difference = paired_interval(ends, base)
         estimates = (mean_interval(ends.values()), improvement, difference)
         lines.append([label, str(len(ends)), *map(cell, estimates)])
     return lines
 
 
-def draw_curves(axes: Any, rows: list[Row], arms: Mapping[str, str]) -> None:
-    """Draw the curves of arms with their intervals; the first arm is the baseline and grey.
+def draw_against(
+    axes: Any, rows: list[Row], arm: str, look: Look, baseline: str = "uniform"
+) -> None:
+    """Draw the curve of an arm on epsilon-greedy's, under the arm's name in its colour."""
+    draw_means(axes, rows, baseline, METHODS["epsilon-greedy"])
+    draw_means(axes, rows, arm, look)
+    axes.set_title(look.name, color=look.colour)
 
-    With few seeds every run is drawn too: an interval would hide whether some are stuck.
+
+def draw_runs(
+    axes: Any, rows: list[Row], arm: str, look: Look, *, baseline: str = "uniform", window: int = 1
+) -> None:
+    """Draw every run of an arm as a thin line, their mean, and the mean of epsilon-greedy.
+
+    For few seeds, where an interval would hide whether some runs are stuck. Every line is a running
+    mean over a number of points, `window`.
     """
-    for (arm, label), colour in zip(arms.items(), BASELINE_FIRST, strict=False):
-        rewards = _rewards(rows, arm)
-        if not rewards:
-            continue
-        draw_means(axes, rewards, arm, color=colour, label=label)
-        runs = group(rewards, attrgetter("seed")).values()
-        for run in runs if 1 < len(runs) <= FEW else []:
-            points = [(row.step, row.value) for row in run]
-            axes.plot(*zip(*points, strict=True), color=colour, linewidth=0.6, alpha=0.6)
+    for run in group(_rewards(rows, arm), attrgetter("seed")).values():
+        values = running_mean([row.value for row in run], window)
+        axes.plot([row.step for row in run], values, color=look.colour, linewidth=0.9, alpha=0.5)
+    for each, its_look in {baseline: METHODS["epsilon-greedy"], arm: look}.items():
+        by_step = _by_step(_rewards(rows, each))
+        means = running_mean([sum(part) / len(part) for part in by_step.values()], window)
+        axes.plot(list(by_step), means, label=its_look.name, **its_look.style)
+    axes.set_title(look.name, color=look.colour)
+
+
+def running_mean(values: Sequence[float], window: int) -> list[float]:
+    """Return the mean of each value and its neighbours, of fewer of them at the ends.
+
+    >>> running_mean([1.0, 2.0, 6.0, 4.0], window=3)
+    [1.5, 3.0, 4.0, 5.0]
+    """
+    half = window // 2
+    return [float(np.mean(values[max(i - half, 0) : i + half + 1])) for i in range(len(values))]
 
 
 def draw_means(
-    axes: Any, rows: Iterable[Row], arm: str, *, metric: str = METRIC, **style: Any
+    axes: Any, rows: Iterable[Row], arm: str, look: Look, *, metric: str = METRIC
 ) -> None:
     """Draw the mean over seeds of a metric of an arm, with its interval, by step."""
-    chosen = (row for row in rows if row.arm == arm and row.metric == metric)
-    by_step = group(sorted(chosen, key=attrgetter("step")), attrgetter("step"))
-    means = [mean_interval(row.value for row in part) for part in by_step.values()]
-    curve(axes, list(by_step), means, **style)
+    by_step = _by_step(row for row in rows if row.arm == arm and row.metric == metric)
+    if by_step:
+        means = [mean_interval(values) for values in by_step.values()]
+        curve(axes, list(by_step), means, look)
+
+
+def _by_step(rows: Iterable[Row]) -> dict[int, list[float]]:
+    """Return the values of each step, in the order of the steps."""
+    by_step = group(sorted(rows, key=attrgetter("step")), attrgetter("step"))
+    return {step: [row.value for row in part] for step, part in by_step.items()}
 
 
 def _rewards(rows: Iterable[Row], arm: str) -> list[Row]:

@@ -1,20 +1,108 @@
 """Drawing functions that all figures share."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from easee.experiments.harness.statistics import Estimate
+from easee.viz.files import subplots
+from easee.viz.style import SMALL, WIDTH, Look
 
-COLOURS = ("#1d3557", "#e76f51", "#2a9d8f", "#e9a23b", "#7b4ea3", "#8d99ae", "#c1121f", "#588157")
-GREY = "#6c757d"
-BASELINE_FIRST = (GREY, *COLOURS)
+MOST_MARKERS = 20  # on a curve
+MOST_CHARACTERS = 86  # of a legend in one line
 
 
-def curve(axes: Any, x: Sequence[float], estimates: Sequence[Estimate], **style: Any) -> None:
-    """Draw values as a line with a band for their intervals."""
-    (line,) = axes.plot(x, [e.value for e in estimates], markersize=4, linewidth=1.6, **style)
+def panels(
+    count: int, *, columns: int = 2, height: float = 2.9, **options: Any
+) -> tuple[Any, list[Any], list[Any]]:
+    """Return a figure with panels of a height in inches, their axes, and the empty axes left over.
+
+    `options` are those of matplotlib's `subplots`.
+    """
+    columns = min(count, columns)
+    rows = math.ceil(count / columns)
+    size = (WIDTH, height * rows + 1.0)
+    figure, grid = subplots(rows, columns, figsize=size, squeeze=False, **options)
+    axes = list(grid.flat)
+    for lowest in axes[max(count - columns, 0) : count]:  # also those above an empty one
+        lowest.tick_params(labelbottom=True)
+    for empty in axes[count:]:
+        empty.set_axis_off()
+    return figure, axes[:count], axes[count:]
+
+
+def curve(axes: Any, x: Sequence[float], estimates: Sequence[Estimate], look: Look) -> None:
+    """Draw values as a line with a band for their intervals; few values have markers."""
+    marker = look.marker if len(x) <= MOST_MARKERS else ""
+    axes.plot(x, [e.value for e in estimates], label=look.name, marker=marker, **look.style)
     lows, highs = [e.low for e in estimates], [e.high for e in estimates]
-    axes.fill_between(x, lows, highs, color=line.get_color(), alpha=0.18, linewidth=0)
+    axes.fill_between(x, lows, highs, color=look.colour, alpha=0.15, linewidth=0)
+
+
+def level(axes: Any, estimate: Estimate, look: Look) -> None:
+    """Draw a value that does not depend on x as a line with a band."""
+    axes.axhline(estimate.value, label=look.name, **look.style)
+    axes.axhspan(estimate.low, estimate.high, color=look.colour, alpha=0.15, linewidth=0)
+
+
+def points(
+    axes: Any,
+    places: Sequence[float],
+    estimates: Sequence[Estimate],
+    look: Look,
+    *,
+    across: bool = False,
+) -> None:
+    """Draw values with error bars at places on the x axis or, if `across`, on the y axis."""
+    values, bars = [e.value for e in estimates], error_bars(estimates)
+    where = (values, places) if across else (places, values)
+    axes.errorbar(
+        *where, **{"xerr" if across else "yerr": bars}, fmt=look.marker, color=look.colour,
+        label=look.name, capsize=3, elinewidth=2,
+    )  # fmt: skip
+
+
+def grouped_points(
+    axes: Any, groups: Mapping[str, Mapping[str, Estimate]], looks: Mapping[str, Look]
+) -> None:
+    """Draw the values of several methods side by side in each group; the ticks are the groups.
+
+    Args:
+        axes: matplotlib axes.
+        groups: by group, the values by method; methods may be missing.
+        looks: by method, how it is drawn.
+    """
+    for i, (method, look) in enumerate(looks.items()):
+        values = {j: g[method] for j, g in enumerate(groups.values()) if method in g}
+        points(axes, beside([*values], i, len(looks)), [*values.values()], look)
+    axes.set_xticks(range(len(groups)), groups)
+
+
+def bars(
+    axes: Any,
+    places: Sequence[int],
+    estimates: Sequence[Estimate],
+    looks: Iterable[Look],
+    form: str = ".2f",
+) -> None:
+    """Draw values as horizontal bars with error bars, and write them beside their ends."""
+    ends = [max(e.value, e.high) for e in estimates]  # of a single seed there is no interval
+    colours = [look.colour for look in looks]
+    axes.barh(places, [e.value for e in estimates], xerr=error_bars(estimates), color=colours)
+    for place, end, estimate in zip(places, ends, estimates, strict=True):
+        axes.text(end, place, f" {estimate.value:{form}}", va="center", fontsize=SMALL)
+    axes.set_xlim(0, 1.2 * max(ends, default=1.0))
+
+
+def beside(places: Sequence[float], i: int, count: int, apart: float = 0.16) -> list[float]:
+    """Return where to draw the i-th of several methods that share places.
+
+    >>> beside([0, 1], 0, 2, apart=0.5)
+    [-0.25, 0.75]
+    """
+    return [place + (i - (count - 1) / 2) * apart for place in places]
 
 
 def error_bars(estimates: Sequence[Estimate]) -> list[list[float]]:
@@ -22,9 +110,30 @@ def error_bars(estimates: Sequence[Estimate]) -> list[list[float]]:
     return [[e.value - e.low for e in estimates], [e.high - e.value for e in estimates]]
 
 
-def finish(axes: Any, *, legend: float | None = None, **properties: Any) -> None:
-    """Remove two spines, set properties such as labels, and add a legend of a font size."""
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.set(**properties)
-    if legend is not None:
-        axes.legend(frameon=False, fontsize=legend)
+def add_legend(
+    figure: Any, axes: Iterable[Any], order: Iterable[str], *, empty: Sequence[Any] = ()
+) -> None:
+    """Add one legend for several axes, in an empty panel or else above all of them."""
+    handles: dict[str, Any] = {}
+    for each in axes:
+        for handle, label in zip(*each.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    shown = {label: handles[label] for label in order if label in handles}
+    if empty:
+        empty[0].legend(shown.values(), shown, loc="center", fontsize=SMALL)
+    else:
+        characters = sum(len(label) + 8 for label in shown)  # 8 for the line before a label
+        columns = len(shown) if characters <= MOST_CHARACTERS else 2
+        figure.legend(shown.values(), shown, loc="outside upper center", ncols=columns)
+
+
+def steps_axis(axes: Any) -> None:
+    """Write numbers of steps on the x axis as 50k, with few ticks."""
+    axes.xaxis.set_major_locator(_locator(4))
+    axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:,.0f}k" if x else "0")
+
+
+def _locator(most: int) -> Any:
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(most)

@@ -3,7 +3,7 @@
 After Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical Precipice" (2021).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -72,6 +72,16 @@ def ratio_interval(values: Iterable[float], baseline: Iterable[float]) -> Estima
 def _ratio(values: Values, baseline: Values, axis: int = -1) -> Values:
     ratio: Values = values.mean(axis=axis) / baseline.mean(axis=axis)
     return ratio
+
+
+def paired_interval(values: Mapping[int, float], baseline: Mapping[int, float]) -> Estimate | None:
+    """Return the mean difference between runs with the same seed; None if no seed is in both.
+
+    >>> paired_interval({0: 2.0, 1: 3.0, 2: 9.0}, {0: 1.0, 1: 2.0})
+    Estimate(value=1.0, low=1.0, high=1.0)
+    """
+    shared = sorted(values.keys() & baseline.keys())
+    return mean_interval(values[seed] - baseline[seed] for seed in shared) if shared else None
 
 
 def improvement_interval(values: Iterable[float], baseline: Iterable[float]) -> Estimate:

@@ -15,8 +15,8 @@ from easee.experiments.coverage.simulation import SIZE, STEPS
 from easee.experiments.harness.backends import one_by_one
 from easee.experiments.harness.explorers import generator, make_explorer
 from easee.experiments.harness.figure import Figure, Measured, Row, Run, runs_of
-from easee.experiments.harness.learning_curves import draw_curves, finals
-from easee.experiments.harness.plots import BASELINE_FIRST, error_bars, finish
+from easee.experiments.harness.learning_curves import draw_against, finals
+from easee.experiments.harness.plots import bars
 from easee.experiments.harness.rows import values_by_arm
 from easee.experiments.harness.statistics import Estimate, cell, improvement_interval, mean_interval
 from easee.experiments.tabular import doorkey
@@ -27,12 +27,13 @@ from easee.policy import ExplorationPolicy, compile
 from easee.priors import DOORKEY_ACTIONS
 from easee.priors.equivalences import Equivalences
 from easee.probing.discover import Discovery, discover
-from easee.viz.files import subplots
+from easee.viz.files import blank
+from easee.viz.style import METHODS, WIDTH, Look
 
 WALKS = simulation.EPISODES
 COVERAGE_LABELS = {
-    "grid/uniform": "uniform actions",
-    "grid/zeta": "temporally extended, µ = 2",
+    "grid/uniform": METHODS["uniform"].name,
+    "grid/zeta": METHODS["zeta"].name,
     "grid/discovered": "EASEE, depth 30, discovered prior",
     "grid/known": "EASEE, depth 30, complete prior",
 }
@@ -50,6 +51,7 @@ ARMS: dict[str, dict[str, Any]] = {
     "door/discovered": {"explorer": "discovered"},
     "door/known": {"explorer": "easee", "prior": "doorkey", "depth": 6},
 }
+LOOKS = METHODS | {"known": METHODS["easee"]}  # by the last part of an arm
 STATES, COST = simulation.METRIC, "steps of discovery"
 
 
@@ -124,20 +126,37 @@ def _ratios(rows: list[Row]) -> dict[str, Estimate]:
 
 
 def draw(rows: list[Row]) -> dict[str, Any]:
-    """Draw coverage as bars and learning as curves."""
-    figure, (left, right) = subplots(1, 2, figsize=(12, 4.4))
+    """Draw coverage as bars, and below it each learning curve beside epsilon-greedy's."""
+    figure, panels = _figure()
     ratios = _ratios(rows)
-    for i, (ratio, colour) in enumerate(zip(ratios.values(), BASELINE_FIRST, strict=False)):
-        left.barh(i, ratio.value, xerr=error_bars([ratio]), color=colour, height=0.6)
-        left.text(ratio.high + 0.08, i, f"{ratio.value:.2f}", va="center")
-    left.set_yticks(range(len(ratios)), [COVERAGE_LABELS[arm] for arm in ratios])
-    left.invert_yaxis()
-    left.set_title(f"RotationGrid, {WALKS} episodes of {STEPS} steps", fontsize=11)
-    finish(left, xlabel="unique states / uniform actions")
-    draw_curves(right, rows, LEARNING_LABELS)
-    right.set_title("Q-learning on DoorKey", fontsize=11)
-    finish(right, ylim=(0, 1), xlabel="episode", ylabel="mean reward", legend=9)
+    looks = [_look(arm) for arm in ratios]
+    bars(panels["grid"], range(len(ratios)), [*ratios.values()], looks)
+    labels = [COVERAGE_LABELS[arm].replace("depth 30, ", "") for arm in ratios]
+    panels["grid"].set_yticks(range(len(ratios)), labels)
+    panels["grid"].invert_yaxis()
+    panels["grid"].set_title(f"RotationGrid, {WALKS} episodes, EASEE at depth 30")
+    panels["grid"].set_xlabel("unique states / uniform actions")
+    for arm in ("door/discovered", "door/known"):
+        look = _look(arm).called(LEARNING_LABELS[arm].replace("depth 6, ", ""))
+        draw_against(panels[arm], rows, arm, look, baseline="door/uniform")
+        panels[arm].set(ylim=(0, 1), xlabel="episode")
+    panels["door/discovered"].set_ylabel("mean reward")
     return {"discovery": figure}
+
+
+def _figure() -> tuple[Any, dict[str, Any]]:
+    """Return a figure with a panel for the grid, and below it one for each learning curve."""
+    figure = blank(WIDTH, 7)
+    figure.set_layout_engine("constrained")
+    above, below = figure.subfigures(2, 1, height_ratios=(1, 1.25))
+    panels = {"grid": above.subplots()}
+    panels["door/discovered"], panels["door/known"] = below.subplots(1, 2, sharey=True)
+    below.suptitle("Q-learning on DoorKey, EASEE at depth 6, beside epsilon-greedy (grey)")
+    return figure, panels
+
+
+def _look(arm: str) -> Look:
+    return LOOKS[arm.partition("/")[2]]
 
 
 FIGURE = Figure(

@@ -5,7 +5,7 @@ screen. There the player's position is compared as well, read from the game's me
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import gymnasium as gym
@@ -16,15 +16,21 @@ from easee.envs.atari import PLAYER, ram_state
 from easee.envs.minigrid import minigrid_state
 from easee.experiments.harness.backends import one_by_one
 from easee.experiments.harness.figure import Figure, Measured, Row, Run, runs_of
-from easee.experiments.harness.plots import COLOURS, error_bars, finish
+from easee.experiments.harness.plots import add_legend, beside, points
+from easee.experiments.harness.rows import group
 from easee.experiments.harness.statistics import Estimate, cell
 from easee.probing.significance import interval
 from easee.probing.state_keys import StateOf
 from easee.probing.verify import verify
 from easee.viz.files import subplots
+from easee.viz.style import SMALL, WIDTH, Look
 
 STATES = 300
-SHIFT = 0.17  # of the points of two state readers, in lines
+LOOKS = {  # what is compared, by the end of an arm's name
+    "screen": Look("same screen", "#8a6d1b", marker="s"),
+    "player's position": Look("same position of the player", "#7a3e9d", marker="D"),
+    "": Look("same state", "#000000"),
+}
 ARMS: dict[str, dict[str, Any]] = {
     "CardinalGrid": {"prior": "cardinal-grid"},
     "RotationGrid": {"prior": "rotation-grid-complete"},
@@ -87,41 +93,58 @@ def table(rows: list[Row]) -> list[list[str]]:
 
 def draw(rows: list[Row]) -> dict[str, Any]:
     """Draw how often each relation holds, environment by environment."""
-    by_relation = shares(rows)
-    lines = _lines(by_relation)
-    figure, axes = subplots(figsize=(9, 0.2 * len(lines) + 1.4))
-    for i, reader in enumerate(dict.fromkeys(_split(arm)[1] for arm, _ in by_relation)):
-        chosen = [key for key in by_relation if _split(key[0])[1] == reader]
-        shift = (-SHIFT, SHIFT)[i % 2] if reader else 0.0  # readers come in pairs
-        y = [lines[_split(arm)[0], relation] + shift for arm, relation in chosen]
-        estimates = [by_relation[key][1] for key in chosen]
-        values, bars = [share.value for share in estimates], error_bars(estimates)
-        style = {"color": COLOURS[i], "label": reader or "observations, which are the state"}
-        axes.errorbar(values, y, xerr=bars, fmt="o", markersize=5, linewidth=1.4, **style)
-    names = [relation or env for env, relation in lines]
-    axes.set_yticks(range(len(names)), names, fontsize=8)
-    for text, (_, relation) in zip(axes.get_yticklabels(), lines, strict=True):
+    found = _without_perfect(shares(rows))
+    places = _places(found)
+    figure, axes = subplots(figsize=(WIDTH, 0.27 * len(places) + 1.5))
+    for i, (reader, look) in enumerate(LOOKS.items()):
+        chosen = [key for key in found if _split(key[0])[1] == reader]
+        y: list[float] = [places[_split(arm)[0], relation] for arm, relation in chosen]
+        if reader:  # the two readers of a game share its lines
+            y = beside(y, i, 2, apart=0.3)
+        if chosen:
+            points(axes, y, [found[key] for key in chosen], look, across=True)
+    names = [relation or env for env, relation in places]
+    axes.set_yticks(range(len(names)), names, fontsize=SMALL)
+    for text, (_, relation) in zip(axes.get_yticklabels(), places, strict=True):
         text.set_fontweight("normal" if relation else "bold")
-    title = "How often the relations of the paper's priors hold"
     label = "share of states in which the relation holds, 95% intervals"
-    finish(axes, ylim=(len(names) - 0.3, -0.7), xlim=(-0.02, 1.02), xlabel=label, title=title)
-    axes.grid(axis="x", color="#dddddd", linewidth=0.6)
-    axes.legend(frameon=False, fontsize=9, loc="center", bbox_to_anchor=(0.5, 0.8))
+    axes.set(ylim=(len(names) - 0.3, -0.7), xlim=(-0.03, 1.03))
+    axes.grid(axis="x", color="#dddddd", linewidth=0.8)
+    figure.supxlabel(label)
+    add_legend(figure, [axes], [look.name for look in LOOKS.values()])
     return {"holding": figure}
 
 
 def _split(arm: str) -> tuple[str, str]:
-    """Return the environment of an arm, and its variant or state reader."""
-    env, _, reader = arm.partition(", ")
-    return env, reader
+    """Return the environment of an arm with its variant, and what is compared."""
+    env, _, reader = arm.rpartition(", ")
+    return (env, reader) if reader in LOOKS else (arm, "")
 
 
-def _lines(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
+def _without_perfect(
+    by_relation: Mapping[tuple[str, str], tuple[int, Estimate]],
+) -> dict[tuple[str, str], Estimate]:
+    """Return the shares, with one line for all relations of an arm if none of them ever failed."""
+    found: dict[tuple[str, str], Estimate] = {}
+    for arm, keys in group(by_relation, lambda key: key[0]).items():
+        trials = sum(by_relation[key][0] for key in keys)
+        if len(keys) > 1 and all(by_relation[key][1].value == 1.0 for key in keys):
+            found[f"{arm}: all {len(keys)} relations", ""] = Estimate(
+                1.0, *interval(trials, trials)
+            )
+        else:
+            found |= {key: by_relation[key][1] for key in keys}
+    return found
+
+
+def _places(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
     """Return the line of each environment's name, with an empty relation, and of its relations."""
     by_env: dict[str, dict[str, None]] = {}
     for arm, relation in keys:
         by_env.setdefault(_split(arm)[0], {})[relation] = None
-    names = [(env, relation) for env, relations in by_env.items() for relation in ("", *relations)]
+    names = [
+        (env, relation) for env, relations in by_env.items() for relation in {"": None} | relations
+    ]
     return {name: i for i, name in enumerate(names)}
 
 

@@ -18,7 +18,7 @@ from easee.envs.minigrid import minigrid_state
 from easee.experiments.harness.backends import one_by_one
 from easee.experiments.harness.explorers import deepest_policy, generator
 from easee.experiments.harness.figure import Figure, Measured, Row, Run, runs_of
-from easee.experiments.harness.plots import COLOURS, GREY, error_bars, finish
+from easee.experiments.harness.plots import bars, panels
 from easee.experiments.harness.statistics import Estimate, cell
 from easee.explorers.baselines import UniformExplorer, ZetaExplorer
 from easee.explorers.easee import Explorer
@@ -28,7 +28,7 @@ from easee.priors.equivalences import Equivalences
 from easee.probing.discover import discover
 from easee.probing.significance import interval
 from easee.probing.verify import verify
-from easee.viz.files import subplots
+from easee.viz.style import METHODS, SMALL
 
 TASKS = (
     "Empty-16x16", "FourRooms", "DoorKey-8x8", "DoorKey-16x16", "Unlock", "KeyCorridorS3R1",
@@ -40,9 +40,9 @@ USUALLY = 0.1
 FALSE = ("forward ~ @ 0.1", "left ~ right @ 0.1")
 SUCCESS, COST = "success", "steps of discovery"
 EXPLORERS = {
-    "uniform": "uniform actions",
-    "zeta": "temporally extended, µ = 2",
-    "useful": "same knowledge, uniform moves",
+    "uniform": METHODS["uniform"].name,
+    "zeta": METHODS["zeta"].name,
+    "useful": METHODS["useful"].name,
     "useful-zeta": "same knowledge, temporally extended moves",
     "exact": f"EASEE, exact prior, depth {EXACT_DEPTH}",
     "floor-0.1": f"EASEE, usual prior, depth {DEPTH}, uniform floor 0.1",
@@ -52,6 +52,20 @@ EXPLORERS = {
     "discovered": f"EASEE, discovered prior, depth {DEPTH}",
     "unmeasured": f"EASEE, usual prior, depth {DEPTH}, rates not measured",
     **{f"false {relation}": f"usual prior and the false relation {relation}" for relation in FALSE},
+}
+
+SHOWN = {  # in the picture: colour and short label
+    "uniform": ("uniform", "uniform actions"),
+    "zeta": ("zeta", "temporally extended"),
+    "useful": ("useful", "knowledge, uniform moves"),
+    "useful-zeta": ("useful", "knowledge, extended moves"),
+    "exact": ("exact", "exact prior"),
+    "floor-0.1": ("exact", "usual, floor 0.1"),
+    "floor-0.3": ("exact", "usual, floor 0.3"),
+    "floor-0.5": ("exact", "usual, floor 0.5"),
+    "usual": ("usual", "usual prior"),
+    "unmeasured": ("usual", "usual, not measured"),
+    "discovered": ("discovered", "discovered prior"),
 }
 
 
@@ -190,30 +204,20 @@ def table(rows: list[Row]) -> list[list[str]]:
 def draw(rows: list[Row]) -> dict[str, Any]:
     """Draw one panel per task, with a bar per explorer."""
     found = estimates(rows)
-    shown = [name for name in EXPLORERS if not name.startswith("false")]
     tasks = [task for task in TASKS if any(key[0] == task for key in found)]
-    figure, panels = subplots(1, len(tasks), figsize=(2.2 + 1.9 * len(tasks), 4.2), sharey=True)
-    for axes, task in zip(np.atleast_1d(panels), tasks, strict=True):
-        names = [name for name in shown if (task, name) in found]
-        values = [found[task, name] for name in names]
-        colours = [_colour(name) for name in names]
-        places = [shown.index(name) for name in names]
-        shares = [100 * estimate.value for estimate in values]
-        errors = [[100 * length for length in side] for side in error_bars(values)]
-        axes.barh(places, shares, xerr=errors, color=colours, error_kw={"linewidth": 0.8})
-        axes.set_title(task, fontsize=10)
-        finish(axes, xlim=(0, None))
-    first = np.atleast_1d(panels)[0]
-    first.set_yticks(range(len(shown)), [EXPLORERS[name] for name in shown], fontsize=8)
-    first.invert_yaxis()
-    figure.supxlabel("episodes that reach the goal, in percent, with 95% intervals", fontsize=10)
+    figure, axes, _ = panels(len(tasks), columns=4, height=3.9, sharey=True)
+    for each, task in zip(axes, tasks, strict=True):
+        shown = [name for name in SHOWN if (task, name) in found]
+        percent = [Estimate(*(100 * x for x in found[task, name])) for name in shown]
+        places = [list(SHOWN).index(name) for name in shown]
+        bars(each, places, percent, [METHODS[SHOWN[name][0]] for name in shown], ".0f")
+        each.set_title(task.replace("-", "-\n").replace("S3R1", "\nS3R1"), fontsize=SMALL)
+        each.set_xticks([])
+        each.spines["bottom"].set_visible(False)
+    axes[0].set_yticks(range(len(SHOWN)), [label for _, label in SHOWN.values()])
+    axes[0].invert_yaxis()
+    figure.supxlabel("episodes that reach the goal, in percent, with 95% intervals")
     return {"usual": figure}
-
-
-def _colour(name: str) -> str:
-    if name in ("usual", "discovered", "unmeasured"):
-        return COLOURS[0]
-    return COLOURS[5] if name.startswith(("floor", "exact")) else GREY
 
 
 FIGURE = Figure(

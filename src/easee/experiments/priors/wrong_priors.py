@@ -7,6 +7,8 @@ A `floor` mixes uniform actions into EASEE's policy.
 """
 
 from dataclasses import replace
+from itertools import product
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -19,13 +21,14 @@ from easee.experiments.coverage.simulation import SIZE, STEPS
 from easee.experiments.harness.backends import one_by_one
 from easee.experiments.harness.explorers import make_explorer
 from easee.experiments.harness.figure import Figure, Measured, Row, Run, runs_of
-from easee.experiments.harness.plots import BASELINE_FIRST, curve, finish
-from easee.experiments.harness.rows import values_by_arm
-from easee.experiments.harness.statistics import Estimate, cell, mean_interval
+from easee.experiments.harness.plots import add_legend, curve, grouped_points
+from easee.experiments.harness.rows import group, values_by_arm
+from easee.experiments.harness.statistics import Estimate, cell, mean_interval, paired_interval
 from easee.experiments.tabular import doorkey
 from easee.experiments.tabular.doorkey import EPISODES, SETTINGS, TAIL
 from easee.priors import CARDINAL_ACTIONS
 from easee.viz.files import subplots
+from easee.viz.style import METHODS, WIDTH
 
 SHARES = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0)
 WALKS = 100  # episodes of a coverage run
@@ -33,6 +36,11 @@ EXPLORERS: dict[str, dict[str, Any]] = {
     "uniform": {"explorer": "uniform"},
     "easee": {"explorer": "easee"},
     "easee, floor 0.2": {"explorer": "easee", "floor": 0.2},
+}
+LOOKS = {
+    "uniform": METHODS["uniform"],
+    "easee": METHODS["easee"],
+    "easee, floor 0.2": METHODS["exact"].called("EASEE, floor 0.2"),
 }
 TASKS: dict[str, dict[str, Any]] = {
     "coverage": {"prior": "cardinal-grid", "depth": 20},
@@ -133,27 +141,43 @@ def table(rows: list[Row]) -> list[list[str]]:
     return lines
 
 
-def draw(rows: list[Row]) -> dict[str, Any]:
-    """Draw both tasks against the share of wrong cells."""
-    figure, panels = subplots(1, 2, figsize=(11, 4.4))
-    means = estimates(rows)
-    titles = {
-        "coverage": ("CardinalGrid, depth 20", "states seen in 100 episodes"),
-        "doorkey": ("DoorKey, depth 6", f"mean reward of the last {TAIL} episodes"),
+def differences(rows: list[Row], task: str) -> dict[float, dict[str, Estimate]]:
+    """Return by share and explorer the mean gain over uniform actions, paired by seed."""
+    values = {
+        name: {row.seed: row.value for row in of_arm}
+        for name, of_arm in group(rows, attrgetter("arm")).items()
     }
-    for axes, (task, (title, what)) in zip(panels, titles.items(), strict=True):
-        for colour, name in zip(BASELINE_FIRST, EXPLORERS, strict=False):
-            shares = [share for share in SHARES if arm(task, name, share=share) in means]
-            values = [means[arm(task, name, share=share)] for share in shares]
-            if shares:
-                label = name.replace("easee", "EASEE")
-                curve(axes, shares, values, color=colour, marker="o", label=label)
-        axes.set_title(title, fontsize=11)
-        axes.set_xticks(SHARES, [f"{share:.0%}" for share in SHARES], fontsize=8)
-        label = "share of the cells where actions are exchanged"
-        finish(axes, ylim=(0, None), xlabel=label, ylabel=what)
-    panels[0].legend(frameon=False)
+    gains: dict[float, dict[str, Estimate]] = {}
+    for share, name in product(SHARES, EXPLORERS):
+        ours, base = (values.get(arm(task, n, share=share), {}) for n in (name, "uniform"))
+        gain = paired_interval(ours, base)
+        if gain is not None and name != "uniform":
+            gains.setdefault(share, {})[name] = gain
+    return gains
+
+
+def draw(rows: list[Row]) -> dict[str, Any]:
+    """Draw coverage, and the gain over uniform actions on DoorKey, by the share of wrong cells."""
+    figure, (left, right) = subplots(1, 2, figsize=(WIDTH, 4.6))
+    means = estimates(rows)
+    for name, look in LOOKS.items():
+        arms = [arm("coverage", name, share=share) for share in SHARES]
+        found = {place: means[each] for place, each in enumerate(arms) if each in means}
+        curve(left, [*found], [*found.values()], look)
+    left.set_xticks(range(len(SHARES)), map(_percent, SHARES))
+    left.set(title="CardinalGrid, depth 20", ylabel="states seen in 100 episodes", ylim=(0, None))
+    gains = differences(rows, "doorkey")
+    looks = {name: look for name, look in LOOKS.items() if name != "uniform"}
+    grouped_points(right, {_percent(share): gains[share] for share in gains}, looks)
+    right.axhline(0, **METHODS["uniform"].style)
+    right.set(title="DoorKey, depth 6", ylabel="gain in mean reward over uniform")
+    figure.supxlabel("cells where actions are exchanged, in percent; 95% intervals")
+    add_legend(figure, [left], [look.name for look in LOOKS.values()])
     return {"wrong": figure}
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:g}"
 
 
 FIGURE = Figure(

@@ -16,12 +16,12 @@ from easee.envs.table import Table, tabulate
 from easee.experiments.harness.backends import one_by_one
 from easee.experiments.harness.explorers import agent_seed, make_explorer
 from easee.experiments.harness.figure import Figure, Measured, Row, Run, runs_of
-from easee.experiments.harness.learning_curves import binned, draw_curves, summary
-from easee.experiments.harness.plots import finish
+from easee.experiments.harness.learning_curves import binned, draw_against, summary
 from easee.experiments.harness.rows import count_seeds
 from easee.explorers.base import BaseExplorer
 from easee.priors import DOORKEY_ACTIONS
 from easee.viz.files import subplots
+from easee.viz.style import METHODS, SMALL, WIDTH
 
 EPISODES = 300
 TAIL = 100  # episodes at the end that the table is about
@@ -31,7 +31,7 @@ EASEE: dict[str, Any] = {"explorer": "easee", "prior": "doorkey"}
 EXPLORERS: dict[str, tuple[str, dict[str, Any]]] = {
     "uniform": ("epsilon-greedy", {"explorer": "uniform"}),
     **{f"easee/{d}": (f"EASEE, depth {d}", EASEE | {"depth": d}) for d in (4, 6, 8)},
-    "zeta": ("temporally extended, µ = 2", {"explorer": "zeta"}),
+    "zeta": (METHODS["zeta"].name, {"explorer": "zeta"}),
 }
 TIES = {"random": "ties at random", "explore": "ties left to the explorer"}
 
@@ -90,14 +90,22 @@ def table(rows: list[Row]) -> list[list[str]]:
 
 
 def draw(rows: list[Row]) -> dict[str, Any]:
-    """Draw both ways to break ties side by side."""
-    figure, panels = subplots(1, 2, figsize=(11, 4.6), sharey=True)
-    for axes, (ties, title) in zip(panels, TIES.items(), strict=True):
-        draw_curves(axes, rows, labels(ties))
-        finish(axes, title=title, xlabel="episode")
-    panels[0].set(ylabel="mean reward", ylim=(0, 1))
-    panels[0].legend(frameon=False, fontsize=9, loc="upper left")
-    figure.suptitle(f"Q-learning on DoorKey, {count_seeds(rows)} layouts, 95% intervals")
+    """Draw each explorer beside epsilon-greedy, in one row of panels for each way to break ties."""
+    others = [name for name in EXPLORERS if name != "uniform"]
+    shape = len(TIES), len(others)
+    figure, grid = subplots(*shape, figsize=(WIDTH, 5.8), sharex=True, sharey=True)
+    for line, (ties, title) in zip(grid, TIES.items(), strict=True):
+        for axes, name in zip(line, others, strict=True):
+            look = METHODS[name.partition("/")[0]].called(EXPLORERS[name][0].replace(" ", "\n", 1))
+            draw_against(axes, rows, arm(name, ties), look)
+            axes.set(ylim=(0, 1), xticks=(0, EPISODES // 2, EPISODES))
+        line[0].set_ylabel(title, fontsize=SMALL)
+    for axes in grid[1]:
+        axes.set_title("")
+    figure.supxlabel("episode")
+    figure.supylabel("mean reward")
+    title = f"Q-learning on DoorKey, beside epsilon-greedy (grey)\n{count_seeds(rows)} layouts"
+    figure.suptitle(f"{title}, 95% intervals")
     return {"doorkey": figure}
 
 

@@ -8,11 +8,12 @@ import numpy as np
 from easee.experiments.harness.backends import one_by_one
 from easee.experiments.harness.figure import Figure, Measured, Row, Run, runs_of
 from easee.experiments.harness.learning_curves import finals
+from easee.experiments.harness.plots import panels
 from easee.experiments.harness.rows import count_seeds
 from easee.experiments.harness.statistics import cell, improvement_interval, mean_interval
 from easee.experiments.tabular import doorkey
 from easee.experiments.tabular.doorkey import EPISODES, SETTINGS, TAIL, TIES
-from easee.viz.files import subplots
+from easee.viz.style import METHODS
 
 EPSILONS = (0.05, 0.1, 0.2, 0.5)
 RATES = (0.05, 0.1, 0.3)
@@ -20,7 +21,7 @@ LABELS = {
     "uniform": "epsilon-greedy",
     "easee/6/random": f"EASEE, depth 6, {TIES['random']}",
     "easee/6/explore": f"EASEE, depth 6, {TIES['explore']}",
-    "zeta/random": "temporally extended, µ = 2",
+    "zeta/random": METHODS["zeta"].name,
 }
 
 
@@ -61,8 +62,8 @@ def table(rows: list[Row]) -> list[list[str]]:
 
 def draw(rows: list[Row]) -> dict[str, Any]:
     """Draw the rewards of each arm as a map, with their values."""
-    figure, panels = subplots(1, len(LABELS), figsize=(13, 4))
-    for axes, (name, label) in zip(panels, LABELS.items(), strict=True):
+    figure, maps, _ = panels(len(LABELS), height=2.7, sharex=True, sharey=True)
+    for axes, (name, label) in zip(maps, LABELS.items(), strict=True):
         means = np.full((len(EPSILONS), len(RATES)), np.nan)
         for (i, epsilon), (j, rate) in product(enumerate(EPSILONS), enumerate(RATES)):
             rewards = ends(rows, name, epsilon, rate)
@@ -71,11 +72,12 @@ def draw(rows: list[Row]) -> dict[str, Any]:
                 colour = "w" if means[i, j] < 0.5 else "k"
                 axes.text(j, i, f"{means[i, j]:.2f}", ha="center", va="center", color=colour)
         axes.imshow(means, vmin=0, vmax=1, cmap="viridis", aspect="auto", origin="lower")
-        axes.set_title(label.replace(", ties", ",\nties"), fontsize=10)
+        look = METHODS[name.partition("/")[0]]
+        axes.set_title(label.replace(", ties", ",\nties"), color=look.colour)
         axes.set_xticks(range(len(RATES)), RATES)
         axes.set_yticks(range(len(EPSILONS)), EPSILONS)
-        axes.set_xlabel("learning rate")
-    panels[0].set_ylabel("epsilon")
+    figure.supxlabel("learning rate")
+    figure.supylabel("epsilon")
     seeds = count_seeds(rows)
     figure.suptitle(f"DoorKey: mean reward of the last {TAIL} episodes, {seeds} layouts")
     return {"sensitivity": figure}

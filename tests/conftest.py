@@ -1,3 +1,4 @@
+import multiprocessing
 import os
 
 import numpy as np
@@ -7,6 +8,8 @@ from hypothesis import HealthCheck, settings
 # Tests spend most of their JAX time on compilation. JAX reads these variables when imported.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+multiprocessing.get_start_method()  # fixes the default, which importing TorchRL would change
 
 settings.register_profile(
     "easee",

@@ -1,6 +1,6 @@
 """Actions of TorchRL: their specs, numbers and masks."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torchrl.data import Categorical, Composite, OneHot, TensorSpec
@@ -10,12 +10,27 @@ from easee.errors import ArgumentError, ArgumentTypeError
 Key = str | tuple[str, ...]
 
 
-def find_spec(spec: TensorSpec, action_key: Key) -> OneHot | Categorical:
-    """Return the spec of an action, which must be one-hot or a number.
+class ActionKind(NamedTuple):
+    """How actions are encoded.
+
+    Attributes:
+        n_actions: number of actions.
+        one_hot: whether actions are one-hot; otherwise they are numbers.
+    """
+
+    n_actions: int
+    one_hot: bool
+
+
+def action_kind(spec: TensorSpec, action_key: Key) -> ActionKind:
+    """Return how actions with a spec are encoded.
 
     Args:
         spec: the spec of the action, or a composite one that has it at `action_key`.
         action_key: key of the action.
+
+    >>> action_kind(Categorical(3), "action")
+    ActionKind(n_actions=3, one_hot=False)
     """
     if isinstance(spec, Composite):
         if action_key not in spec.keys(True, True):
@@ -23,11 +38,14 @@ def find_spec(spec: TensorSpec, action_key: Key) -> OneHot | Categorical:
             raise ArgumentError(f"expected a spec with the key {action_key!r}, found {found}")
         spec = spec[action_key]
     if isinstance(spec, OneHot | Categorical):
-        return spec
+        # Those of torchrl.envs.transforms.ActionDiscretizer are lists of one.
+        boxes = getattr(spec.space, "boxes", [spec.space])
+        if len(boxes) == 1:
+            return ActionKind(int(boxes[0].n), isinstance(spec, OneHot))
     raise ArgumentTypeError(
         f"expected actions with a Categorical or OneHot spec, found {type(spec).__name__}: a prior "
-        "needs one finite list of actions. Append torchrl.envs.transforms.ActionDiscretizer for "
-        "continuous ones, wrap the environment in easee.envs.FlatActions for MultiDiscrete ones"
+        "needs one finite list of actions. Wrap environments with MultiDiscrete actions in "
+        "easee.envs.FlatActions(env), and discretise continuous ones"
     )
 
 

@@ -4,13 +4,13 @@ from typing import Any
 
 import torch
 from tensordict import TensorDictBase
-from torchrl.data import OneHot, TensorSpec
+from torchrl.data import TensorSpec
 from torchrl.envs.utils import ExplorationType, exploration_type
 from torchrl.modules import EGreedyModule
 
 from easee._utils.checks import checked_share
 from easee.agents.compat import check_actions
-from easee.agents.torchrl.actions import Key, action_numbers, encode_actions, find_spec
+from easee.agents.torchrl.actions import Key, action_kind, action_numbers, encode_actions
 from easee.agents.torchrl.nodes import PolicyRows
 from easee.agents.torchrl.tracker import NODE, NodeTracker
 from easee.explorers.table import Floor, PolicyTable
@@ -70,12 +70,10 @@ class EaseeModule(EGreedyModule):  # type: ignore[misc]
     ) -> None:
         policy = as_policy(policy)
         table = PolicyTable.from_policy(policy, floor)
-        action_spec = find_spec(spec, action_key)
-        n_actions = int(action_spec.space.n)
+        kind = action_kind(spec, action_key)
         # The names are compared by the tracker, which knows the environment.
-        check_actions(
-            table.actions, n_actions, table.actions if len(table.actions) == n_actions else None
-        )
+        names = table.actions if len(table.actions) == kind.n_actions else None
+        check_actions(table.actions, kind.n_actions, names)
         super().__init__(
             spec,
             checked_share(eps_init, "eps_init"),
@@ -91,7 +89,7 @@ class EaseeModule(EGreedyModule):  # type: ignore[misc]
         self.explored_key = explored_key
         self.in_keys = [action_key, *self.rows.in_keys]
         self.out_keys = [action_key, explored_key]
-        self._one_hot = isinstance(action_spec, OneHot)
+        self._one_hot = kind.one_hot
 
     def make_tensordict_primer(self) -> NodeTracker:
         """Return the transform that the environment needs; collectors and TorchRL call this."""

@@ -7,12 +7,12 @@ import gymnasium as gym
 import torch
 from tensordict import TensorDictBase
 from tensordict.utils import unravel_key
-from torchrl.data import Categorical, OneHot
+from torchrl.data import Categorical
 from torchrl.envs import GymWrapper, TransformedEnv
 from torchrl.envs.transforms import TensorDictPrimer
 
 from easee.agents.compat import check_actions
-from easee.agents.torchrl.actions import Key, action_numbers, find_spec
+from easee.agents.torchrl.actions import Key, action_kind, action_numbers
 from easee.envs.action_names import action_names, vector_action_names
 from easee.explorers.table import PolicyTable
 from easee.policy_text import AnyPolicy, as_policy
@@ -80,10 +80,10 @@ class NodeTracker(TensorDictPrimer):  # type: ignore[misc]
     def _is_one_hot(self) -> bool:
         """Return whether actions are one-hot; checks them the first time."""
         if self._one_hot is None:
-            spec = find_spec(self.parent.full_action_spec, self.action_key)
+            kind = action_kind(self.parent.full_action_spec, self.action_key)
             names = self.names or env_action_names(self.parent)
-            check_actions(self.actions, int(spec.space.n), names)
-            self._one_hot = isinstance(spec, OneHot)
+            check_actions(self.actions, kind.n_actions, names)
+            self._one_hot = kind.one_hot
         return self._one_hot
 
     def _inv_call(self, tensordict: TensorDictBase) -> TensorDictBase:

@@ -20,9 +20,9 @@ from torchrl.objectives import DQNLoss, HardUpdate
 from easee.agents.torchrl import EaseeModule  # EASEE
 
 STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 8_000
-SIZE, N_ENVS, SEED = 15, 4, 0
+SIZE, N_ENVS, SEED = 21, 4, 0
 FRAMES, BATCH, BUFFER = 100, 64, 10_000  # FRAMES: steps between updates
-UPDATES, TARGET_EVERY = 10, 50
+UPDATES, TARGET_EVERY = 20, 100
 LEARNING_RATE, DISCOUNT = 1e-3, 0.98
 EPSILON = 1.0, 0.05, STEPS // 2  # at first, at last, and steps in between
 

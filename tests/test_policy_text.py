@@ -54,6 +54,7 @@ def test_other_texts_are_rejected(text, error, message):
         read_policy(text)
 
 
+@pytest.mark.slow
 def test_texts_stand_for_policies_in_agents():
     text, policy = "rotation-grid:6", read_policy("rotation-grid:6")
     explorers: list[Any] = [

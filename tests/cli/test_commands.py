@@ -47,6 +47,7 @@ def test_the_depth_may_be_a_part_of_the_prior(tmp_path):
     assert invoke("draw", path, "-o", picture).exit_code == 0
     assert "add a depth, e.g. 'cardinal-grid:6'" in invoke("compile", "cardinal-grid").output
     assert "depth is not a number" in invoke("compile", "cardinal-grid:six").output
+    assert "a compiled policy" in invoke("compile", path).output
     result = invoke("draw", path, "--view", "steps", "-o", picture)
     assert result.exit_code == 1 and "does not contain the prior" in result.output
 

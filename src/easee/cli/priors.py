@@ -6,6 +6,7 @@ import typer
 
 from easee import priors
 from easee.cli.console import make_table, out, print_line
+from easee.errors import ArgumentError
 from easee.policy_text import split_depth
 
 Prior = Annotated[str, typer.Argument(help="Name of a ready-made prior, or path of a prior file.")]
@@ -24,6 +25,8 @@ Depth = Annotated[
 
 def prior_and_depth(prior: str, depth: int | None) -> tuple[str, int]:
     """Return a prior and a depth, which may be a part of the text of the prior."""
+    if prior.endswith(".npz"):
+        raise ArgumentError(f"expected a prior, found {prior!r}, which is a compiled policy")
     return split_depth(prior) if depth is None else (prior, depth)
 
 

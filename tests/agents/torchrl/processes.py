@@ -34,8 +34,8 @@ def follow_asynchronous_collectors():
     collector = MultiAsyncCollector(
         makers,
         agent(),
-        frames_per_batch=40,
-        total_frames=80,
+        frames_per_batch=35,  # whole episodes, because each batch must start at the empty word
+        total_frames=140,
         auto_register_policy_transforms=True,
     )
     for data in collector:

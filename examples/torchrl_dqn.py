@@ -1,8 +1,8 @@
 """DQN with TorchRL on a grid: EaseeModule in the place of EGreedyModule.
 
-python examples/torchrl_dqn.py [STEPS]
+python examples/torchrl_dqn.py [STEPS] [SEEDS]
 
-A reward waits in a corner of the grid. Prints how many episodes found it while DQN learned, with
+A reward waits in a corner of the grid. Prints how often DQN reached it while it learned, with
 uniformly random actions and with EASEE's. The lines for EASEE are marked.
 """
 
@@ -19,12 +19,13 @@ from torchrl.objectives import DQNLoss, HardUpdate
 
 from easee.agents.torchrl import EaseeModule  # EASEE
 
-STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 8_000
-SIZE, N_ENVS, SEED = 21, 4, 0
+STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 6_000
+SEEDS = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+SIZE, N_ENVS = 15, 4
 FRAMES, BATCH, BUFFER = 100, 64, 10_000  # FRAMES: steps between updates
 UPDATES, TARGET_EVERY = 20, 100
 LEARNING_RATE, DISCOUNT = 1e-3, 0.98
-EPSILON = 1.0, 0.05, STEPS // 2  # at first, at last, and steps in between
+EPSILON = 1.0, 0.1, STEPS  # at first, at last, and steps in between
 
 
 def make_envs() -> EnvBase:
@@ -47,9 +48,9 @@ class Floats(torch.nn.Module):
         return observation.float()
 
 
-def train(with_easee: bool) -> tuple[int, int]:
+def train(with_easee: bool, seed: int) -> tuple[int, int]:
     """Train; return the number of episodes that reached the goal, and of all episodes."""
-    torch.manual_seed(SEED)
+    torch.manual_seed(seed)
     env = make_envs()
     spec, width = env.action_spec_unbatched, env.observation_spec["observation"].shape[-1]
     network = MLP(in_features=width, out_features=3, num_cells=[128, 64])
@@ -87,5 +88,6 @@ def train(with_easee: bool) -> tuple[int, int]:
 
 torch.set_num_threads(1)
 for name, with_easee in (("EGreedyModule", False), ("EaseeModule", True)):
-    reached, episodes = train(with_easee)
+    runs = [train(with_easee, seed) for seed in range(SEEDS)]
+    reached, episodes = (sum(counts) for counts in zip(*runs, strict=True))
     print(f"{name}: the goal was reached {reached} times, in {episodes} episodes", flush=True)

@@ -106,7 +106,7 @@ $(VENV)/.demo: $(NEEDS) | $(BIN)/python
 
 $(VENV)/.test: $(NEEDS) | $(BIN)/python
 	$(PIP) torch  # first, so that no other package selects a different build
-	$(PIP) --editable ".[plot,cvxpy,ray,sb3,minigrid,atari,jax]" --group test
+	$(PIP) --editable ".[plot,cvxpy,ray,sb3,sbx,torchrl,minigrid,atari,jax]" --group test
 	@touch $@
 
 $(VENV)/.check: $(NEEDS) | $(BIN)/python

@@ -1,3 +1,4 @@
+import multiprocessing
 import os
 
 # Tests run in parallel, so each has one core; libraries read this when they are imported.
@@ -10,6 +11,8 @@ from hypothesis import HealthCheck, settings
 # Tests spend most of their JAX time on compilation. JAX reads these variables when imported.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+multiprocessing.get_start_method()  # fixes the default, which importing TorchRL would change
 
 settings.register_profile(
     "easee",

@@ -5,11 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from easee.agents.sb3 import DQN, PPO
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
-def run(name, *arguments):
-    command = [sys.executable, "-W", "error", EXAMPLES / name, *arguments]
+def run(name, *arguments, ignored=()):
+    """Run an example; warnings are errors, except those whose texts start with an ignored one."""
+    filters = [part for text in ignored for part in ("-W", f"ignore:{text}")]
+    command = [sys.executable, "-W", "error", *filters, EXAMPLES / name, *arguments]
     process = subprocess.run(command, capture_output=True, text=True, check=False)
     assert process.returncode == 0, process.stderr
     return process.stdout
@@ -58,6 +62,37 @@ def test_outcomes_never_reduce_the_entropy():
 def test_the_stable_baselines_example_logs_the_explorer():
     printed = run("sb3_dqn.py", "2100")
     assert "exploratory_share" in printed and "node_depth" in printed
+
+
+@pytest.mark.slow
+def test_dqn_of_torchrl_reaches_the_goal_more_often_with_easee():
+    printed = run("torchrl_dqn.py", "1200", "1", ignored=["Creating"])  # TorchRL's, of itself
+    uniform, easee = map(int, re.findall(r"reached (\d+) times", printed))
+    assert easee > uniform
+
+
+@pytest.mark.slow
+def test_the_zoo_reads_policies_from_its_configuration(tmp_path):
+    code = (
+        "import runpy, sys\n"
+        "for arguments in {commands!r}:\n"
+        "    sys.argv = [{path!r}, *arguments]\n"
+        "    runpy.run_path({path!r}, run_name='__main__')\n"
+    )
+    commands = [
+        ["--algo", algo, "--env", "easee/GoalGrid-v0", "-n", "200", "-f", str(tmp_path)]
+        + ["--conf-file", str(EXAMPLES / f"zoo_{algo}.yml"), "--eval-freq", "-1"]
+        for algo in ("dqn", "ppo")
+    ]
+    code = code.format(commands=commands, path=str(EXAMPLES / "zoo.py"))
+    command = [sys.executable, "-W", "error", "-c", code]
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
+    path = "{}/easee-GoalGrid-v0_1/easee-GoalGrid-v0.zip"
+    for agent, algo in ((DQN, "dqn"), (PPO, "ppo")):
+        model = agent.load(tmp_path / path.format(algo))
+        assert model.num_timesteps >= 200
+        assert model.explorer.policy.graph.depth == 30
 
 
 @pytest.mark.slow

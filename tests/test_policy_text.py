@@ -6,9 +6,12 @@ import pytest
 
 import easee
 from easee import ArgumentError, Explorer, PolicyFileError, PriorError, priors, read_policy
+from easee.agents.population import Population, Settings
 from easee.agents.q_learning import learn
 from easee.agents.sb3 import DQN, PPO
 from easee.envs import RotationGrid
+from easee.envs.jax import GoalGrid
+from easee.explorers.jax import from_policy
 
 PRIOR = "actions: forward left right\nleft right ~\nright left ~\n"
 
@@ -51,6 +54,7 @@ def test_other_texts_are_rejected(text, error, message):
         read_policy(text)
 
 
+@pytest.mark.slow
 def test_texts_stand_for_policies_in_agents():
     text, policy = "rotation-grid:6", read_policy("rotation-grid:6")
     explorers: list[Any] = [
@@ -63,5 +67,9 @@ def test_texts_stand_for_policies_in_agents():
     np.testing.assert_array_equal(*lengths)
     for explorer in explorers:
         assert_same(explorer.policy, policy)
+    expected = from_policy(policy).cumulative
+    np.testing.assert_array_equal(from_policy(text).cumulative, expected)
+    population = Population(GoalGrid(7), [text], [0], Settings(100))
+    np.testing.assert_array_equal(population.tables.cumulative[0], expected)
     with pytest.raises(ArgumentError, match="actions do not fit"):
         DQN("MlpPolicy", RotationGrid(5), explorer="doorkey:4")

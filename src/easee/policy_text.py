@@ -31,16 +31,29 @@ def read_policy(text: str | os.PathLike[str]) -> ExplorationPolicy:
     name = os.fspath(text)
     if name.endswith(".npz"):
         return ExplorationPolicy.load(name)
-    prior, colon, depth = name.rpartition(":")
+    prior, depth = split_depth(name)
+    return _compiled(prior, depth) if prior in priors.names() else _compile(prior, depth)
+
+
+def split_depth(text: str) -> tuple[str, int]:
+    """Return the prior and the depth of a text such as "doorkey:6".
+
+    Raises:
+        ArgumentError: the text has another form.
+
+    >>> split_depth("prior.txt:20")
+    ('prior.txt', 20)
+    """
+    prior, colon, depth = text.rpartition(":")
     if not colon:
-        known = nearest(name, priors.names())
-        hint = f"add a depth, e.g. '{name}:6'" if _is_prior(name) else known
-        raise ArgumentError(f"expected a policy as {FORMS}, found {name!r}: {hint}")
+        known = nearest(text, priors.names())
+        hint = f"add a depth, e.g. '{text}:6'" if _is_prior(text) else known
+        raise ArgumentError(f"expected a policy as {FORMS}, found {text!r}: {hint}")
     if not depth.strip().isdecimal():
         raise ArgumentError(
-            f"expected a policy as {FORMS}, found {name!r}, whose depth is not a number"
+            f"expected a policy as {FORMS}, found {text!r}, whose depth is not a number"
         )
-    return _compiled(prior, int(depth)) if prior in priors.names() else _compile(prior, int(depth))
+    return prior, int(depth)
 
 
 def as_policy(policy: AnyPolicy) -> ExplorationPolicy:

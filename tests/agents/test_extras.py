@@ -10,6 +10,8 @@ import pytest
         ("jax", "easee.agents.population.networks", "jax"),
         ("optax", "easee.agents.population", "jax"),
         ("stable_baselines3", "easee.agents.sb3.vec_env", "sb3"),
+        ("sbx", "easee.agents.sbx", "sbx"),
+        ("torchrl", "easee.agents.torchrl", "torchrl"),
     ],
 )
 def test_a_missing_extra_is_named(package, module, extra):

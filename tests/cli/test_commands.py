@@ -38,6 +38,20 @@ def test_compile_reads_a_file(tmp_path):
     assert "…" in result.output  # long tables are shortened
 
 
+def test_the_depth_may_be_a_part_of_the_prior(tmp_path):
+    path, picture = tmp_path / "policy.npz", tmp_path / "graph.svg"
+    result = invoke("compile", "cardinal-grid:2", "-o", path)
+    assert result.exit_code == 0 and "13 (exact)" in result.output
+    assert "easee tune cardinal-grid --env" in invoke("compile", "cardinal-grid:2").output
+    assert invoke("draw", "cardinal-grid:2", "-o", picture).exit_code == 0
+    assert invoke("draw", path, "-o", picture).exit_code == 0
+    assert "add a depth, e.g. 'cardinal-grid:6'" in invoke("compile", "cardinal-grid").output
+    assert "depth is not a number" in invoke("compile", "cardinal-grid:six").output
+    assert "a compiled policy" in invoke("compile", path).output
+    result = invoke("draw", path, "--view", "steps", "-o", picture)
+    assert result.exit_code == 1 and "does not contain the prior" in result.output
+
+
 def test_compile_marks_graphs_that_are_not_proved_exact():
     assert (
         "11,568 (closure, stable)" in invoke("compile", "rotation-grid-complete", "-d", 40).output

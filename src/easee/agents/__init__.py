@@ -1,1 +1,1 @@
-"""Agents that explore with EASEE: tabular Q-learning, Stable-Baselines3 and JAX populations."""
+"""Agents that explore with EASEE: tabular Q-learning, JAX populations, and other libraries'."""

@@ -13,7 +13,7 @@ from rich.table import Table
 from easee._utils.files import check_writable
 from easee._utils.timing import Stopwatch, listening
 from easee.cli.console import make_table, out, print_line, print_warning, spinner
-from easee.cli.priors import Depth, Prior
+from easee.cli.priors import Depth, PriorAndDepth, prior_and_depth
 from easee.flow.objective import layer_entropies, layer_supports
 from easee.graph import unroll
 from easee.policy import ExplorationPolicy, balance
@@ -23,8 +23,8 @@ from easee.priors.rates import action_floors
 
 
 def compile_command(
-    prior: Prior,
-    depth: Depth,
+    prior: PriorAndDepth,
+    depth: Depth = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Save the policy to this .npz file.")
     ] = None,
@@ -34,6 +34,7 @@ def compile_command(
     ] = False,
 ) -> None:
     """Compile a prior into an exploration policy."""
+    prior, depth = prior_and_depth(prior, depth)
     omega = find_prior(prior)
     if output is not None:
         check_writable(output)  # fail before the work, not after it

@@ -6,11 +6,28 @@ import typer
 
 from easee import priors
 from easee.cli.console import make_table, out, print_line
+from easee.errors import ArgumentError
+from easee.policy_text import split_depth
 
 Prior = Annotated[str, typer.Argument(help="Name of a ready-made prior, or path of a prior file.")]
-Depth = Annotated[
-    int, typer.Option("--depth", "-d", help="Depth of the graph: length of the longest words.")
+PriorAndDepth = Annotated[
+    str,
+    typer.Argument(
+        help="Name of a ready-made prior, or path of a prior file; also with the depth, as in "
+        "doorkey:6."
+    ),
 ]
+Depth = Annotated[
+    int | None,
+    typer.Option("--depth", "-d", help="Depth of the graph: length of the longest words."),
+]
+
+
+def prior_and_depth(prior: str, depth: int | None) -> tuple[str, int]:
+    """Return a prior and a depth, which may be a part of the text of the prior."""
+    if prior.endswith(".npz"):
+        raise ArgumentError(f"expected a prior, found {prior!r}, which is a compiled policy")
+    return split_depth(prior) if depth is None else (prior, depth)
 
 
 def priors_command(

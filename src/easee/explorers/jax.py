@@ -23,7 +23,7 @@ from easee._utils.extras import requires_extra
 from easee.errors import ArgumentError
 from easee.explorers.baselines import checked_exponent
 from easee.explorers.table import Floor, PolicyTable
-from easee.policy import ExplorationPolicy
+from easee.policy_text import AnyPolicy, as_policy
 
 with requires_extra("jax"):
     import jax
@@ -86,8 +86,10 @@ class Uniforms(NamedTuple):
     duration: Array
 
 
-def from_policy(policy: ExplorationPolicy, floor: Floor = None) -> Tables:
+def from_policy(policy: AnyPolicy, floor: Floor = None) -> Tables:
     """Return the tables of an exploration policy; `floor` as in `easee.Explorer`.
+
+    A policy may be a text such as "doorkey:6", see `easee.read_policy`.
 
     >>> from easee.priors.builders import inverse
     >>> from easee.policy import compile
@@ -96,7 +98,7 @@ def from_policy(policy: ExplorationPolicy, floor: Floor = None) -> Tables:
     >>> sample(tables, state, jax.random.key(0))[1]  # neither turns back
     Array([0, 1], dtype=int32)
     """
-    return _tables(PolicyTable.from_policy(policy, floor), np.ones(1))
+    return _tables(PolicyTable.from_policy(as_policy(policy), floor), np.ones(1))
 
 
 def uniform(n_actions: int) -> Tables:

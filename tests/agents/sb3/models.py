@@ -14,6 +14,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 import easee
 from easee.agents.sb3 import DQN, ExplorerMixin
 from easee.envs import CardinalGrid, RotationGrid
+from tests.agents.nodes import simulated_nodes
 
 SMALL = {
     "learning_starts": 50,
@@ -139,20 +140,6 @@ def assert_same_runs(first, second):
             getattr(first.replay_buffer, name), getattr(second.replay_buffer, name)
         )
     assert first.replay_buffer.size() == second.replay_buffer.size() > 0
-
-
-def simulated_nodes(graph, actions, dones):
-    """Return the node of each environment before each step, and after the last one."""
-    node, length = [0] * len(actions[0]), [0] * len(actions[0])
-    history = [list(node)]
-    for row, ended in zip(actions, dones, strict=True):
-        for env, (action, done) in enumerate(zip(row, ended, strict=True)):
-            node[env] = int(graph.successors[node[env], action])
-            length[env] += 1
-            if done or length[env] == graph.depth or graph.ends[node[env]]:
-                node[env] = length[env] = 0
-        history.append(list(node))
-    return history
 
 
 def assert_followed(model, record, graph):

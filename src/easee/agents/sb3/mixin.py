@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.buffers import ReplayBuffer
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
+from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.type_aliases import RolloutReturn
 from stable_baselines3.common.utils import obs_as_tensor
 from stable_baselines3.common.vec_env import VecEnv
@@ -169,12 +170,16 @@ class ExplorerMixin(OffPolicyAlgorithm):
         return actions, actions
 
     def _greedy(self) -> NDArray[Any]:
-        """Return the actions of `policy.predict` without its checks.
+        """Return the actions of `policy.predict`, without the checks of Stable-Baselines3's own.
 
         Observations are batches and the policy is in evaluation mode; checking that again costs as
-        much as a small network.
+        much as a small network. Policies that are not made with PyTorch, as those of SBX, have a
+        `predict` of their own.
         """
         assert self._last_obs is not None
+        if type(self.policy).predict is not BasePolicy.predict:
+            chosen, _ = self.policy.predict(self._last_obs, deterministic=True)
+            return chosen.reshape(-1)
         observation = obs_as_tensor(self._last_obs, self.device)
         with torch.no_grad():
             actions: NDArray[Any] = self.policy._predict(observation, True).cpu().numpy()

@@ -37,7 +37,7 @@ from easee.agents.sb3.reference_rows import (
     with_reference_logits,
     with_reference_rows,
 )
-from easee.errors import ArgumentError
+from easee.errors import ArgumentError, ArgumentTypeError
 from easee.explorers.baselines import UniformExplorer
 from easee.explorers.easee import Explorer
 from easee.explorers.sampling import Mask
@@ -135,6 +135,11 @@ class ReferenceMixin(OnPolicyAlgorithm):
         self._evaluators = {}
         if self._explorer is None:
             return
+        if not hasattr(self.policy, "action_dist"):
+            raise ArgumentTypeError(
+                f"expected a policy made with PyTorch, found {type(self.policy).__name__}: wrap "
+                "the environment in easee.agents.reference.ReferenceObservation instead"
+            )
         if not isinstance(self.policy.action_dist, ReferenceLogits):
             kind: Any = type(self.policy.action_dist)
             self.policy.action_dist = with_reference_logits(kind)(self._explorer.n_actions)

@@ -89,7 +89,7 @@ def check(case: Case) -> Counts:
         length = 3 if letters > 2 else 4
         known = oracles.agrees_with_libsemigroups(omega, length, KNUTH_BENDIX_SECONDS)
         counts["with libsemigroups"] = int(known)
-    _check_closure(letters, pairs, case["depth"], rules)
+    counts |= _check_closure(letters, pairs, case["depth"], rules)
     _check_equivalent(omega, case["words"], models)
     return counts
 
@@ -138,10 +138,13 @@ def _check_graph(
     expect(oracles.refines(nodes, effects, words), "the graph merges words that differ in a model")
 
 
-def _check_closure(letters: int, pairs: tuple[Pair, ...], depth: int, rules: Rules) -> None:
-    """Compare closure, called directly, with completion."""
+def _check_closure(letters: int, pairs: tuple[Pair, ...], depth: int, rules: Rules) -> Counts:
+    """Compare closure, called directly, with completion.
+
+    A closure that is stable without being exact may miss an equivalence. That is counted.
+    """
     if not rules.confluent or letters ** (depth + 6) > 20_000:
-        return
+        return {}
     closed = closure.close(letters, pairs, depth)
     words = list(oracles.all_words(letters, depth))
     nodes = {word: closed.node(word) for word in words}
@@ -149,7 +152,10 @@ def _check_closure(letters: int, pairs: tuple[Pair, ...], depth: int, rules: Rul
     expect(oracles.refines(nodes, normal, words), "closure merges words that differ")
     complete = oracles.refines(normal, nodes, words)
     expect(complete or not closed.exact, "closure says exact, but misses an equivalence")
-    expect(complete or not closed.stable, "closure says stable, but misses an equivalence")
+    return {
+        "stable closures": int(closed.stable),
+        "of them incomplete": int(closed.stable and not complete),
+    }
 
 
 def _check_equivalent(omega: Equivalences, words: list[str], models: Models) -> None:

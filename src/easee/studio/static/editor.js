@@ -1,0 +1,120 @@
+// The editor of the prior: coloured text, line numbers, and errors at their lines.
+
+import { get, post } from "./api.js";
+import { byId, count, make } from "./dom.js";
+import { keep, kept, tell } from "./store.js";
+
+const DELAY = 250; // milliseconds without typing until the text is read
+const area = byId("prior");
+const backdrop = byId("backdrop");
+const gutter = byId("gutter");
+let errors = [];
+let before = null; // the text that "Undo" brings back
+let timer = 0;
+let reading = 0;
+
+export async function startEditor() {
+  const { version, priors, limits } = await get("start");
+  byId("version").textContent = `easee ${version}`;
+  fillReadyMade(priors);
+  area.value = kept.text ?? priors.find((prior) => prior.name === "rotation-grid").text;
+  area.addEventListener("input", () => changed(DELAY));
+  area.addEventListener("scroll", alignScroll);
+  byId("undo").addEventListener("click", () => replaceText(before, null));
+  changed(0);
+  return limits;
+}
+
+// Replace the text; `what` says by what, and "Undo" brings the old one back.
+export function replaceText(text, what) {
+  before = what === null ? null : area.value;
+  area.value = text;
+  const undo = byId("undo");
+  undo.hidden = before === null;
+  undo.textContent = `Undo: back from ${what}`;
+  changed(0);
+}
+
+function fillReadyMade(priors) {
+  const select = byId("ready-made");
+  for (const { name, description } of priors) {
+    select.append(make("option", { value: name, title: description }, name));
+  }
+  select.addEventListener("change", () => {
+    const chosen = priors.find((prior) => prior.name === select.value);
+    select.value = "";
+    if (chosen) replaceText(`# ${chosen.description}\n${chosen.text}`, chosen.name);
+  });
+}
+
+function changed(delay) {
+  errors = [];
+  paint();
+  keep({ text: area.value });
+  clearTimeout(timer);
+  timer = setTimeout(read, delay);
+}
+
+async function read() {
+  const number = ++reading;
+  const text = area.value;
+  let answer;
+  try {
+    answer = await post("parse", { text });
+  } catch (error) {
+    answer = { errors: [{ line: 0, message: error.message }] };
+    if (error instanceof TypeError) setTimeout(read, 2000); // the connection is lost
+  }
+  if (number !== reading) return;
+  errors = answer.errors;
+  paint();
+  listErrors();
+  const { actions, relations } = answer;
+  byId("counted").textContent = errors.length
+    ? `${count(errors.length)} ${errors.length === 1 ? "error" : "errors"}`
+    : `${actions.length} actions · ${count(relations)} relations`;
+  tell("prior", errors.length ? null : { text, actions });
+}
+
+function paint() {
+  const wrong = new Set(errors.map((error) => error.line));
+  const lines = area.value.split("\n");
+  backdrop.replaceChildren(...lines.map((line, i) => paintLine(line, wrong.has(i + 1))), "\n");
+  gutter.replaceChildren(...lines.map((_, i) =>
+    make("span", { class: wrong.has(i + 1) ? "wrong" : "" }, `${i + 1}\n`)));
+  area.setAttribute("aria-invalid", String(wrong.size > 0));
+  alignScroll();
+}
+
+function paintLine(line, isWrong) {
+  const parts = line.match(/#.*|~|@[^#]*|^\s*actions:|[^#~@]+/g) ?? [];
+  const spans = parts.map((part) => make("span", { class: kindOf(part) }, part));
+  return make("span", { class: isWrong ? "wrong" : "" }, ...spans, "\n");
+}
+
+function kindOf(part) {
+  if (part.startsWith("#")) return "comment";
+  if (part.startsWith("@")) return "rate";
+  return part === "~" || part.trim() === "actions:" ? "mark" : "";
+}
+
+function listErrors() {
+  byId("errors").replaceChildren(...errors.map(({ line, message }) => {
+    const text = line ? [make("b", {}, `Line ${line}: `), message] : [message];
+    return make("li", {}, make("button", { type: "button", onclick: () => goTo(line) }, ...text));
+  }));
+}
+
+function goTo(line) {
+  const lines = area.value.split("\n").slice(0, Math.max(line - 1, 0));
+  const start = lines.join("\n").length + (lines.length ? 1 : 0);
+  const end = area.value.indexOf("\n", start);
+  area.focus();
+  area.setSelectionRange(start, end < 0 ? area.value.length : end);
+  area.scrollTop = Math.max(20 * (line - 4), 0);
+}
+
+function alignScroll() {
+  backdrop.scrollTop = gutter.scrollTop = area.scrollTop;
+  backdrop.scrollLeft = area.scrollLeft;
+}

@@ -90,7 +90,7 @@ def _groups(graph: LocalGraph, places: Floats, most: int) -> Ids:
     groups = np.zeros(len(graph), np.int32)
     count = 0
     for depth, size in enumerate(graph.layer_sizes):
-        drawn = size if size <= width else min(width, MOST_GROUPS)
+        drawn = min(size, width)
         layer = np.flatnonzero(graph.depths == depth)
         if size <= width:
             groups[layer] = count + np.arange(size)
@@ -101,14 +101,14 @@ def _groups(graph: LocalGraph, places: Floats, most: int) -> Ids:
 
 
 def _largest_width(sizes: NDArray[np.int64], most: int) -> int:
-    """Return the largest size of a layer that is drawn node by node, if `most` marks may be.
+    """Return the most marks that a layer may have; smaller layers are drawn node by node.
 
-    >>> _largest_width(np.array([1, 10, 100, 1000]), 300)
-    189
+    >>> _largest_width(np.array([1, 10, 100, 1000]), 300), _largest_width(np.full(9, 50), 300)
+    (120, 33)
     """
     if sizes.sum() <= most:
         return int(sizes.max())
-    low, high = 1, int(sizes.max())
+    low, high = 1, MOST_GROUPS
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if np.minimum(sizes, middle).sum() <= most else (low, middle - 1)

@@ -51,12 +51,16 @@ def line_errors(text: object) -> list[LineError]:
             read_prior("\n".join(lines) if isinstance(text, str) else text)
         except PriorError as error:
             errors.append(LineError(error.line, _without_place(error)))
-            if error.line <= 1 or isinstance(error, PriorTooLongError):
+            if isinstance(error, PriorTooLongError) or not _has_content(lines[: error.line - 1]):
                 break  # without its actions, every line of a prior is wrong
             lines[error.line - 1] = ""
         else:
             break
     return errors
+
+
+def _has_content(lines: list[str]) -> bool:
+    return any(line.split("#", 1)[0].strip() for line in lines)
 
 
 def _without_place(error: PriorError) -> str:

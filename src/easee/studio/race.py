@@ -39,7 +39,7 @@ def race(
     rngs = [np.random.default_rng([seed, arm]) for arm in range(3)]
     explorers: dict[str, tuple[str, BaseExplorer]] = {
         "uniform": ("uniform actions", UniformExplorer(k, walkers, rngs[0])),
-        "zeta": ("temporally extended, µ = 2", ZetaExplorer(k, walkers, rngs[1], mu=2.0)),
+        "zeta": ("temporally extended", ZetaExplorer(k, walkers, rngs[1], mu=2.0)),
         "easee": (f"EASEE, depth {depth}", Explorer(policy, walkers, rngs[2])),
     }
     runners = []

@@ -38,13 +38,13 @@ class Studio(ThreadingHTTPServer):
     ) -> None:
         if ":" in host:
             self.address_family = socket.AF_INET6
+        self.jobs = Jobs(modules)
+        self.api = Api(self.jobs)
         try:
             super().__init__((host, port), _Handler)
         except (OSError, OverflowError) as problem:
             raise ArgumentError(_why_not(host, port, problem)) from None
         self.guard = Guard(host, int(self.server_address[1]))
-        self.jobs = Jobs(modules)
-        self.api = Api(self.jobs)
 
     @property
     def url(self) -> str:

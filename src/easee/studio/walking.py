@@ -9,6 +9,7 @@ from easee.studio.drawing import MergedWords
 from easee.viz.symbols import word_label
 
 MOST_MERGED = 24
+MOST_NAMES = 10  # longer words are shown by their symbols alone
 
 Json = dict[str, Any]
 
@@ -26,7 +27,7 @@ def describe_node(text: str, depth: int, word: list[str]) -> Json:
     merged = MergedWords(graph)
     layer = int(graph.depths[node])
     return {
-        "word": word,
+        "names": " ".join(graph.word(node)) if layer <= MOST_NAMES else "",
         "label": word_label(graph.actions, graph.word(node)),
         "path": found.layout.marks[path].tolist(),
         "layer": layer,

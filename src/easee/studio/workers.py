@@ -1,7 +1,9 @@
 """Worker processes: each does one task at a time, reports its progress, and can be ended."""
 
+import importlib
 import json
 import multiprocessing
+import os
 import signal
 import threading
 import time
@@ -10,6 +12,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from easee._utils.timing import listening
 from easee.errors import EaseeError
 
 EVERY = 0.2  # seconds between two reports
@@ -43,7 +46,9 @@ class Worker:
 
     def __init__(self, modules: Sequence[str] = ()) -> None:
         self._connection, theirs = _SPAWN.Pipe()
-        self._process = _SPAWN.Process(target=work, args=(theirs, tuple(modules)), daemon=True)
+        self._process = _SPAWN.Process(
+            target=_be_worker, args=(theirs, tuple(modules)), daemon=True
+        )
         self._process.start()
         theirs.close()
 
@@ -125,10 +130,22 @@ def _interruptible() -> Sequence[str]:
 # --- in the process ------------------------------------------------------------------------------
 
 
-def work(connection: Connection, modules: Sequence[str]) -> None:
-    """Do tasks until the connection closes."""
+def _be_worker(connection: Connection, modules: Sequence[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    work(connection, modules)
+
+
+def _end_with_parent() -> None:
+    """Wait until the server ends, however it does, and end this process in the midst of a task."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    os._exit(1)
+
+
+def work(connection: Connection, modules: Sequence[str]) -> None:
+    """Do tasks until the connection closes."""
     from easee.studio.tasks import perform  # imported here, so that only processes pay for it
 
     failure = _import(modules)
@@ -148,8 +165,6 @@ def work(connection: Connection, modules: Sequence[str]) -> None:
 
 def _import(modules: Sequence[str]) -> str:
     """Import packages; return what went wrong, if anything."""
-    import importlib
-
     try:
         for module in modules:
             importlib.import_module(module)
@@ -162,8 +177,6 @@ def _outcome(
     connection: Connection, perform: Callable[..., Any], kind: str, arguments: dict[str, Any]
 ) -> tuple[str, Any]:
     """Do a task; return what is sent back."""
-    from easee._utils.timing import listening
-
     with listening() as watch:
         progress = _Progress(connection, lambda: watch.current or "working")
         try:
@@ -192,12 +205,3 @@ class _Progress:
         if self.connection.poll() and self.connection.recv() == "stop":
             raise KeyboardInterrupt
         self.connection.send(("progress", Report(self.part(), done, max(done, expected))))
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        import os
-
-        wait([parent.sentinel])
-        os._exit(1)

@@ -138,16 +138,17 @@ function tuning(result) {
 }
 
 function table(relations, rates) {
-  const names = ["relation", "states", "fails in", "share [95%]", ...(rates ? ["rate for a prior"] : []), ""];
+  const names = ["relation", "", "fails in", "share [95%]", ...(rates ? ["rate"] : [])];
   const rows = relations.map((check) => {
     const [low, high] = check.interval;
     const cells = [
-      check.relation, count(check.trials), count(check.violations),
+      `${count(check.violations)} of ${count(check.trials)}`,
       `${share(check.rate)} [${(100 * low).toFixed(1)}, ${(100 * high).toFixed(1)}]`,
       ...(rates ? [check.violations ? String(check.prior_rate) : "0"] : []),
     ];
-    return make("tr", {}, ...cells.map((cell) => make("td", {}, cell)),
-      make("td", { class: `text ${verdictClass(check.verdict)}` }, check.verdict));
+    return make("tr", {}, make("td", {}, check.relation),
+      make("td", { class: `text ${verdictClass(check.verdict)}` }, check.verdict),
+      ...cells.map((cell) => make("td", {}, cell)));
   });
   const head = make("tr", {}, ...names.map((name) => make("th", { scope: "col" }, name)));
   return make("div", { class: "results scroll" },

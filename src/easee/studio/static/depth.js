@@ -20,6 +20,7 @@ export function startDepth(known) {
   slider.addEventListener("input", () => show(Number(slider.value)));
   slider.addEventListener("change", () => choose(Number(slider.value)));
   number.addEventListener("change", () => choose(Number(number.value)));
+  slider.disabled = number.disabled = false;
   on("prior", forecast);
   on("compiled", hideExplosion);
 }
@@ -53,7 +54,8 @@ function show(depth) {
   const fits = !deepest ? "" : limited
     ? ` Depth ${deepest} is the largest that fits (${count(totals[deepest])} nodes).`
     : ` All depths up to ${deepest} fit.`;
-  byId("forecast").textContent = size(depth).replace(", ", "").replace(/$/, size(depth) ? "." : "") + fits;
+  const text = size(depth).slice(2);
+  byId("forecast").textContent = text ? `${text[0].toUpperCase()}${text.slice(1)}.${fits}` : "";
 }
 
 function size(depth) {

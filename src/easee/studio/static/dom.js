@@ -27,6 +27,9 @@ export function makeSvg(name, attributes = {}, ...children) {
   return element;
 }
 
+// The width of the views, also of those that are hidden, for charts whose text is never scaled.
+export const viewWidth = () => Math.max(byId("graph").parentElement.clientWidth - 34, 360);
+
 export const count = (number) => Math.round(number).toLocaleString("en");
 
 export function share(number) {

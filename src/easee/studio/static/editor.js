@@ -21,6 +21,7 @@ export async function startEditor() {
   area.addEventListener("input", () => changed(DELAY));
   area.addEventListener("scroll", alignScroll);
   byId("undo").addEventListener("click", () => replaceText(before, null));
+  area.disabled = false;
   changed(0);
   return limits;
 }
@@ -31,7 +32,7 @@ export function replaceText(text, what) {
   area.value = text;
   const undo = byId("undo");
   undo.hidden = before === null;
-  undo.textContent = `Undo: back from ${what}`;
+  undo.setAttribute("aria-label", `Undo: back to the text before ${what}`);
   changed(0);
 }
 
@@ -43,14 +44,21 @@ function fillReadyMade(priors) {
   select.addEventListener("change", () => {
     const chosen = priors.find((prior) => prior.name === select.value);
     select.value = "";
-    if (chosen) replaceText(`# ${chosen.description}\n${chosen.text}`, chosen.name);
+    if (chosen) replaceText(`${comment(chosen.description)}${chosen.text}`, chosen.name);
   });
+}
+
+// A description as comments, in lines that fit into the editor.
+function comment(description) {
+  return description.replace(/(.{1,34})(?:\s+|$)/g, "# $1\n");
 }
 
 function changed(delay) {
   errors = [];
   paint();
   keep({ text: area.value });
+  tell("typing");
+  reading += 1; // an answer about the text before comes too late
   clearTimeout(timer);
   timer = setTimeout(read, delay);
 }

@@ -1,16 +1,19 @@
 // What describes the policy: facts at the side, and the chart and table of its layers.
 
-import { byId, count, duration, make, makeSvg } from "./dom.js";
+import { byId, count, duration, make, makeSvg, viewWidth } from "./dom.js";
 import { on } from "./store.js";
 
 const HIDDEN = ["actions", "depth", "layers", "entropy J"];
 
 export function startFacts() {
+  let layers = [];
   on("compiled", (policy) => {
+    ({ layers } = policy);
     showFacts(policy);
-    showChart(policy.layers);
-    showTable(policy.layers);
+    showChart(layers);
+    showTable(layers);
   });
+  addEventListener("resize", () => layers.length && showChart(layers));
 }
 
 export function setStale(isStale) {
@@ -52,7 +55,7 @@ function meter(ratio) {
 
 // Sizes of the layers as bars on a logarithmic axis.
 function showChart(layers) {
-  const [width, height, left, bottom] = [860, 210, 52, 26];
+  const [width, height, left, bottom] = [viewWidth(), 210, 52, 26];
   const most = Math.max(...layers.map((layer) => layer.size), 10);
   const top = Math.ceil(Math.log10(most));
   const step = (width - left) / layers.length;

@@ -3,8 +3,9 @@
 import { byId, count, make, makeSvg, share } from "./dom.js";
 import { on, tell } from "./store.js";
 
-const ROOM = 22; // height of a labelled node, with the space between two
-const WIDEST = 11; // of an edge
+const ROOM = 20; // height of a labelled node
+const SPARSE = 160; // drawings with more marks are squeezed into the stage
+const WIDEST = 11; // of an edge, if there is room
 const LEVELS = 24; // of widths: edges of a level are one path
 const PRUNED_MARKS = 400; // drawings with more marks do not show pruned edges
 
@@ -15,6 +16,7 @@ let drawing = null; // marks, edges and pruned edges
 let symbols = [];
 let view = { x: 0, y: 0, scale: 1 };
 let world = { width: 1, height: 1 };
+let widest = WIDEST;
 let layer = null; // the group that is moved and zoomed
 let nodes = []; // the elements of the marks
 let trail = [0];
@@ -51,9 +53,9 @@ export function pictureText() {
   });
   copy.querySelector("g").removeAttribute("transform");
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-  copy.setAttribute("viewBox", `-20 -30 ${world.width + 40} ${world.height + 50}`);
-  copy.setAttribute("width", world.width + 40);
-  copy.setAttribute("height", world.height + 50);
+  copy.setAttribute("viewBox", `-40 -44 ${world.width + 80} ${world.height + 64}`);
+  copy.setAttribute("width", world.width + 80);
+  copy.setAttribute("height", world.height + 64);
   copy.style.background = getComputedStyle(stage).backgroundColor;
   return new XMLSerializer().serializeToString(copy);
 }
@@ -61,7 +63,7 @@ export function pictureText() {
 function show(policy) {
   drawing = policy.drawing;
   symbols = policy.symbols;
-  place(policy.depth);
+  place();
   layer = makeSvg("g");
   svg.replaceChildren(layer);
   layer.append(
@@ -75,44 +77,45 @@ function show(policy) {
   fit();
 }
 
-// Give each mark its place (x, y), its size and whether it has a label.
-function place(depth) {
-  const perLayer = new Map();
-  for (const mark of drawing.marks) {
-    perLayer.set(mark.layer, [...(perLayer.get(mark.layer) ?? []), mark]);
-  }
-  const largest = Math.max(...[...perLayer.values()].map((marks) => marks.length));
-  const height = Math.max(380, largest <= 40 ? largest * (ROOM + 8) : Math.min(largest * 9, 1500));
+// Give each mark its place (x, y), its size and whether it has a label. Small graphs take the room
+// that their labels need; large ones fill the stage, and have labels where there is room for them.
+function place() {
+  const columns = [];
+  for (const mark of drawing.marks) (columns[mark.layer] ??= []).push(mark);
+  const largest = Math.max(...columns.map((marks) => marks.length));
+  const sparse = drawing.marks.length <= SPARSE;
+  const height = sparse ? Math.max(380, largest * (ROOM + 8)) : Math.max(stage.clientHeight - 110, 300);
+  const step = Math.max(stage.clientWidth - 80, 300) / Math.max(columns.length - 1, 1);
   let x = 0;
-  for (let column = 0; column <= depth; column++) {
-    const marks = perLayer.get(column);
-    if (!marks) break;
+  for (const marks of columns) {
     const spacing = height / marks.length;
-    const labelled = spacing >= ROOM;
-    const width = labelled ? 18 + 9 * Math.max(...marks.map((mark) => [...mark.label].length)) : 0;
-    const radius = Math.min(Math.max(spacing * 0.38, 1.1), 6);
-    x += width / 2;
+    const width = 18 + 9 * Math.max(...marks.map((mark) => [...mark.label].length));
+    const labelled = spacing >= ROOM + 2 && (sparse || width <= step - 22);
+    const radius = Math.min(Math.max(spacing * 0.38, 0.7), 6, 0.3 * step);
+    if (sparse) x += width / 2;
     for (const mark of marks) {
       Object.assign(mark, {
         x, y: mark.place * height, labelled, half: labelled ? width / 2 : radius, radius,
       });
     }
-    x += width / 2 + (depth > 40 ? 34 : labelled ? 84 : 74);
+    x += sparse ? width / 2 + 84 : step;
   }
-  world = { width: x - 34, height };
+  world = { width: x - (sparse ? 84 : step), height };
+  widest = sparse ? WIDEST : Math.min(WIDEST, 0.4 * step);
 }
 
 function columnTitles(policy) {
   const group = makeSvg("g", { class: "columns" });
-  const seen = new Set();
-  for (const mark of drawing.marks) {
-    if (seen.has(mark.layer)) continue;
-    seen.add(mark.layer);
-    if (policy.depth > 25 && mark.layer % 5) continue;
-    const size = mark.layer ? policy.layers[mark.layer - 1].size : 1;
-    const grouped = drawing.grouped_layers.includes(mark.layer) ? " in groups" : "";
-    const lines = policy.depth > 12 ? count(size) : `layer ${mark.layer} · ${count(size)}${grouped}`;
-    group.append(makeSvg("text", { x: mark.x, y: -14 }, lines));
+  const first = [];
+  for (const mark of drawing.marks) first[mark.layer] ??= mark;
+  const step = world.width / Math.max(first.length - 1, 1);
+  const every = Math.ceil(50 / step);
+  for (const { layer: number, x } of first.filter((mark) => mark.layer % every === 0)) {
+    const size = number ? policy.layers[number - 1].size : 1;
+    group.append(
+      makeSvg("text", { x, y: -26 }, `layer ${number}`),
+      makeSvg("text", { x, y: -12 }, count(size)),
+    );
   }
   return group;
 }
@@ -126,18 +129,18 @@ function curve(tail, head) {
 
 function edgeWidth(flow) {
   const most = drawing.mostFlow ??= Math.max(...drawing.edges.map((edge) => edge[2]), 1e-12);
-  return 0.5 + WIDEST * flow / most;
+  return 0.5 + widest * flow / most;
 }
 
 function edgePaths() {
   const levels = new Map();
   for (const [tail, head, flow] of drawing.edges) {
-    const level = Math.round((edgeWidth(flow) - 0.5) / WIDEST * LEVELS);
+    const level = Math.round((edgeWidth(flow) - 0.5) / widest * LEVELS);
     const path = curve(drawing.marks[tail], drawing.marks[head]);
     levels.set(level, [...(levels.get(level) ?? []), path]);
   }
   const paths = [...levels].map(([level, parts]) =>
-    makeSvg("path", { d: parts.join(""), "stroke-width": 0.5 + WIDEST * level / LEVELS }));
+    makeSvg("path", { d: parts.join(""), "stroke-width": 0.5 + widest * level / LEVELS }));
   return makeSvg("g", { class: "edges" }, ...paths);
 }
 
@@ -173,7 +176,8 @@ function markShapes() {
     const shape = mark.labelled
       ? makeSvg("rect", { x: mark.x - mark.half, y: mark.y - 10, width: 2 * mark.half, height: 20, rx: 5 })
       : makeSvg("circle", { cx: mark.x, cy: mark.y, r: mark.radius });
-    shape.setAttribute("class", mark.count ? "node group" : "node");
+    const small = mark.labelled || mark.radius > 2 ? "" : " small";
+    shape.setAttribute("class", `node${mark.count ? " group" : ""}${small}`);
     shape.dataset.mark = i;
     const percent = (100 * depthOfColour(mark)).toFixed(0);
     shape.style.fill = `color-mix(in oklab, var(--visits-high) ${percent}%, var(--visits-low))`;
@@ -286,8 +290,8 @@ function apply() {
 function fit() {
   const [width, height] = [stage.clientWidth, stage.clientHeight];
   if (!layer || !width) return; // the tab is hidden
-  const scale = Math.min((width - 40) / world.width, (height - 96) / world.height, 1.6);
-  view = { scale, x: (width - scale * world.width) / 2, y: 40 + (height - 90 - scale * world.height) / 2 };
+  const scale = Math.min((width - 60) / world.width, (height - 104) / world.height, 1.5);
+  view = { scale, x: (width - scale * world.width) / 2, y: 54 + (height - 104 - scale * world.height) / 2 };
   apply();
 }
 

@@ -13,13 +13,15 @@ import { kept, on, tell } from "./store.js";
 import { startTabs } from "./tabs.js";
 import { startWalk } from "./walk.js";
 
-let prior = null;
+let prior = null; // the last one that was read without errors
+let reading = true; // whether the text has changed since
 let job = new AbortController();
 
 async function compile(confirmed = false) {
   job.abort();
   hideExplosion();
   setStale(true);
+  if (reading) return say("Reading the prior…"); // and then it is compiled
   if (!prior) return say("The prior has errors.");
   job = new AbortController();
   const { signal } = job;
@@ -45,7 +47,8 @@ function say(text) {
   byId("status").textContent = text;
 }
 
-on("prior", (read) => { prior = read; compile(); });
+on("typing", () => { reading = true; compile(); });
+on("prior", (read) => { [prior, reading] = [read, false]; compile(); });
 on("depth", () => compile());
 startGraph();
 startFacts();

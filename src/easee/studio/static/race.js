@@ -1,7 +1,7 @@
 // The coverage race: three explorers on the same grid, their counts rising side by side.
 
 import { run, Stopped } from "./api.js";
-import { byId, count, make, makeSvg } from "./dom.js";
+import { byId, count, make, makeSvg, viewWidth } from "./dom.js";
 import { on } from "./store.js";
 
 const FRAMES = 12; // steps in a second
@@ -26,6 +26,7 @@ export function startRace() {
   byId("race-new").addEventListener("click", () => { seed += 1; begin(); });
   byId("race-play").addEventListener("click", togglePlay);
   for (const id of ["race-walkers", "race-steps"]) byId(id).addEventListener("change", begin);
+  addEventListener("resize", () => race && draw());
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => race && draw());
 }
 
@@ -57,7 +58,8 @@ async function begin() {
 
 function setUp() {
   byId("race-note").textContent = `${race.walkers} walkers from the middle of a ${race.size} × ${race.size} `
-    + `grid with ${race.moves}; the numbers are the different cells that they have seen.`;
+    + `grid with ${race.moves}; the numbers are the different cells that they have seen. `
+    + "Temporally extended actions have µ = 2.";
   byId("runners").replaceChildren(...race.runners.map((runner) => {
     runner.canvas = make("canvas", {
       width: race.size, height: race.size, role: "img", "aria-label": `Cells seen by ${runner.name}`,
@@ -116,7 +118,7 @@ function drawCells(runner) {
 }
 
 function drawChart() {
-  const [width, height, left, right, bottom] = [860, 220, 44, 210, 26];
+  const [width, height, left, right, bottom] = [viewWidth(), 220, 44, 160, 26];
   const most = Math.max(...race.runners.map((runner) => runner.counts.at(-1)), 1);
   const x = (t) => left + (width - left - right) * t / race.steps;
   const y = (cells) => 12 + (height - bottom - 12) * (1 - cells / most);

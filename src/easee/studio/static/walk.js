@@ -25,9 +25,9 @@ async function walkTo(next, focus) {
   walking.abort();
   walking = new AbortController();
   const { signal } = walking;
+  word = next; // at once: the next click may come before the answer
   try {
     const node = await run("node", { ...policy, word: next }, { signal });
-    word = next;
     show(node);
     tell("walked", node);
     if (focus) panel.querySelector(focus)?.focus();
@@ -45,7 +45,7 @@ function show(node) {
   fill(
     panel,
     make("h3", {}, `Walk · layer ${node.layer}`),
-    make("p", { class: "word", id: "walk-word" }, node.label),
+    make("p", { class: "word", id: "walk-word" }, node.names || node.label),
     make("p", {}, `Visited by ${share(node.visits)} of walks, ${node.relative.toFixed(2)} × the average of its layer.`),
     make("div", { class: "row" },
       button("Back", () => walkTo(word.slice(0, -1)), !word.length),

@@ -44,6 +44,8 @@ def studio_command(
     threading.Thread(target=studio.jobs.warm_up, daemon=True).start()
     try:
         studio.serve_forever()
+    except KeyboardInterrupt:
+        print_line("the studio has ended")
     finally:
         studio.server_close()
 

@@ -35,7 +35,7 @@ export function choose(depth) {
 async function forecast(prior) {
   job.abort();
   [totals, deepest] = [[], 0];
-  show(kept.depth);
+  describe(Number(slider.value));
   if (!prior) return;
   job = new AbortController();
   try {
@@ -44,12 +44,17 @@ async function forecast(prior) {
   } catch (error) {
     if (error instanceof Stopped) return;
   }
-  show(kept.depth);
+  describe(Number(slider.value)); // which the user may just be moving
 }
 
 function show(depth) {
-  slider.max = Math.max(deepest || START, Math.min(depth, limits.depth));
+  slider.max = Math.max(slider.max, depth);
   slider.value = number.value = depth;
+  describe(depth);
+}
+
+function describe(depth) {
+  slider.max = Math.max(deepest || START, depth);
   slider.setAttribute("aria-valuetext", `depth ${depth}${size(depth)}`);
   const fits = !deepest ? "" : limited
     ? ` Depth ${deepest} is the largest that fits (${count(totals[deepest])} nodes).`

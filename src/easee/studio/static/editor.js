@@ -5,6 +5,8 @@ import { byId, count, make } from "./dom.js";
 import { keep, kept, tell } from "./store.js";
 
 const DELAY = 250; // milliseconds without typing until the text is read
+const LONG = 20_000; // characters
+const LINE = 20; // pixels, as in the style sheet
 const area = byId("prior");
 const backdrop = byId("backdrop");
 const gutter = byId("gutter");
@@ -19,7 +21,8 @@ export async function startEditor() {
   fillReadyMade(priors);
   area.value = kept.text ?? priors.find((prior) => prior.name === "rotation-grid").text;
   area.addEventListener("input", () => changed(DELAY));
-  area.addEventListener("scroll", alignScroll);
+  area.addEventListener("scroll", paint);
+  area.addEventListener("paste", pasteLong);
   byId("undo").addEventListener("click", () => replaceText(before, null));
   area.disabled = false;
   changed(0);
@@ -34,6 +37,15 @@ export function replaceText(text, what) {
   undo.hidden = before === null;
   undo.setAttribute("aria-label", `Undo: back to the text before ${what}`);
   changed(0);
+}
+
+// Browsers take seconds to paste thousands of lines into a text area; setting its text is fast.
+function pasteLong(event) {
+  const pasted = event.clipboardData.getData("text/plain");
+  if (pasted.length < LONG) return;
+  event.preventDefault();
+  const { value, selectionStart, selectionEnd } = area;
+  replaceText(value.slice(0, selectionStart) + pasted + value.slice(selectionEnd), "the paste");
 }
 
 function fillReadyMade(priors) {
@@ -84,14 +96,20 @@ async function read() {
   tell("prior", errors.length ? null : { text, actions });
 }
 
+// Only the lines that can be seen are painted: a long text stays as fast as a short one.
 function paint() {
   const wrong = new Set(errors.map((error) => error.line));
   const lines = area.value.split("\n");
-  backdrop.replaceChildren(...lines.map((line, i) => paintLine(line, wrong.has(i + 1))), "\n");
-  gutter.replaceChildren(...lines.map((_, i) =>
-    make("span", { class: wrong.has(i + 1) ? "wrong" : "" }, `${i + 1}\n`)));
+  const first = Math.floor(area.scrollTop / LINE);
+  const last = Math.min(first + Math.ceil(area.clientHeight / LINE) + 1, lines.length);
+  const seen = lines.slice(first, last);
+  backdrop.replaceChildren(...seen.map((line, i) => paintLine(line, wrong.has(first + i + 1))));
+  gutter.replaceChildren(...seen.map((_, i) =>
+    make("span", { class: wrong.has(first + i + 1) ? "wrong" : "" }, `${first + i + 1}\n`)));
+  const up = first * LINE - area.scrollTop;
+  backdrop.style.transform = `translate(${-area.scrollLeft}px, ${up}px)`;
+  gutter.style.transform = `translateY(${up}px)`;
   area.setAttribute("aria-invalid", String(wrong.size > 0));
-  alignScroll();
 }
 
 function paintLine(line, isWrong) {
@@ -119,10 +137,5 @@ function goTo(line) {
   const end = area.value.indexOf("\n", start);
   area.focus();
   area.setSelectionRange(start, end < 0 ? area.value.length : end);
-  area.scrollTop = Math.max(20 * (line - 4), 0);
-}
-
-function alignScroll() {
-  backdrop.scrollTop = gutter.scrollTop = area.scrollTop;
-  backdrop.scrollLeft = area.scrollLeft;
+  area.scrollTop = Math.max(LINE * (line - 4), 0);
 }

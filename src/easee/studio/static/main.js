@@ -55,10 +55,11 @@ startFacts();
 startWalk();
 startRace();
 startExport();
+const checked = startCheck();
+startTabs();
 try {
   startDepth(await startEditor());
-  startTabs();
-  await startCheck();
+  await checked;
 } catch (error) {
   say(error.message);
 }

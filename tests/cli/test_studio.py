@@ -15,14 +15,18 @@ from easee.studio.server import Studio
 @pytest.fixture
 def run(monkeypatch):
     """Run the command until it would wait for requests; return what it prints."""
-    opened = []
+    opened: list[str] = []
+
+    def open_page(url):
+        opened.append(url)
+        return True
 
     def interrupt(self):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Studio, "serve_forever", interrupt)
     monkeypatch.setattr("easee.studio.jobs.Jobs.warm_up", lambda self: None)
-    monkeypatch.setattr("webbrowser.open", lambda url: opened.append(url) or True)
+    monkeypatch.setattr("webbrowser.open", open_page)
     handler = signal.getsignal(signal.SIGTERM)
 
     def run(*options):
@@ -71,6 +75,7 @@ def test_a_port_in_use_is_an_error_with_a_way_out(run):
 def test_the_command_serves_until_it_is_ended():
     command = [sys.executable, "-m", "easee.cli", "studio", "--port", "0", "--no-browser"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
         try:
             url = process.stdout.readline().split()[-1]
             with urllib.request.urlopen(url, timeout=30) as page:

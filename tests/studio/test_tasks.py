@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -122,7 +123,7 @@ def test_the_figure_is_the_library_s_drawing():
 def test_the_python_lines_make_the_same_policy(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     omega = easee.Equivalences(['a"b', "c\\", "d"], ["d ~ @ 0.05", 'a"b c\\ ~ c\\ a"b'])
-    names = {}
+    names: dict[str, Any] = {}
     exec(python_lines(omega, 3), names)
     assert names["omega"] == omega
     expected = easee.compile(omega, 3)

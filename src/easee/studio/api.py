@@ -86,6 +86,8 @@ class Api:
             return error(429, str(refused))
         except EaseeError as wrong:
             return error(400, str(wrong))
+        except Exception as bug:  # the server goes on, and the page says what happened
+            return error(500, f"this is an error of the studio: {type(bug).__name__}: {bug}")
 
     def _parse(self, content: Json) -> Json:
         """Return the actions and the number of relations of a prior, or its errors."""

@@ -88,7 +88,7 @@ def show_graph(page: Page) -> None:
     """Show a small graph, with a walk of two steps and the pointer on a node."""
     page.click("#tab-graph")
     write(page, str(priors.get("rotation-grid")), 3)
-    page.click("#act-left")
+    page.click("#act-forward")
     expect(page.locator("#walk h3")).to_contain_text("layer 1")
     page.click("#act-left")
     expect(page.locator("#walk h3")).to_contain_text("layer 2")

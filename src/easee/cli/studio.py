@@ -19,9 +19,9 @@ def studio_command(
         str,
         typer.Option(help="Address to listen at; others than 127.0.0.1 are open to your network."),
     ] = "127.0.0.1",
-    browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
-    ] = True,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Only print the address of the page.")
+    ] = False,
     modules: Annotated[
         list[str] | None,
         typer.Option("--import", help="Package that registers environments; repeatable."),
@@ -37,7 +37,7 @@ def studio_command(
             "can use it, and the connection is not encrypted"
         )
     print_line(f"the studio is at {studio.url}")
-    if browser and not _open(studio.url):
+    if not no_browser and not _open(studio.url):
         print_line("no browser was found: open this address yourself")
     print_line("Ctrl-C ends it")
     signal.signal(signal.SIGTERM, _interrupt)

@@ -136,7 +136,7 @@ def test_the_race_counts_rising_cells(page):
     counts = [int(text) for text in page.locator("#runners b").all_inner_texts()]
     assert counts[2] > counts[0] > 1
     page.select_option("#race-walkers", "1")
-    expect(page.locator("#race-note")).to_contain_text("1 walkers")
+    expect(page.locator("#race-note")).to_contain_text("1 walker from")
     write(page, str(easee.priors.get("doorkey")), 2)
     expect(page.locator("#race-note")).to_contain_text("this prior has left, right, forward")
 

@@ -115,13 +115,26 @@ def jobs(monkeypatch):
     jobs.close()
 
 
-def test_only_some_jobs_run_at_the_same_time(jobs):
+def test_only_some_jobs_run_and_wait_at_the_same_time(jobs):
     started = [jobs.start("growth", {}) for _ in range(limits.MAX_JOBS)]
-    with pytest.raises(TooManyJobsError, match="6 computations are running"):
+    with pytest.raises(TooManyJobsError, match="24 computations run or wait"):
         jobs.start("growth", {})
     jobs.stop(started[0].number)
     assert started[0].ended.wait(5)
     jobs.start("growth", {})
+
+
+def test_waiting_jobs_can_be_stopped_and_short_ones_do_not_wait_for_long_ones(jobs):
+    long = [jobs.start("discover", {}) for _ in range(limits.MAX_RUNNING + 1)]
+    short = jobs.start("growth", {})
+    until = time.monotonic() + 10
+    while "waiting" not in {job.report.part.split()[0] for job in long}:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    (waiting,) = (job for job in long if job.report.part.startswith("waiting"))
+    assert short.report.part == "starting"
+    jobs.stop(waiting.number)
+    assert waiting.ended.wait(5) and waiting.state == "stopped"
 
 
 def test_old_results_are_forgotten(jobs):

@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from easee.errors import ArgumentError, EaseeError
-from easee.studio.limits import KEPT_JOBS, MAX_JOBS, SECONDS
+from easee.studio.limits import KEPT_JOBS, MAX_JOBS, MAX_RUNNING, SECONDS
+from easee.studio.tasks import INTERRUPTIBLE
 from easee.studio.workers import Report, TaskFailed, TaskStopped, Worker
 
-IDLE_WORKERS = 2  # that wait for the next task
+IDLE_WORKERS = MAX_RUNNING  # processes that wait for the next task
 
 
 class TooManyJobsError(EaseeError):
-    """More jobs are running than the studio allows."""
+    """More jobs run or wait than the studio allows."""
 
 
 @dataclass
@@ -63,6 +64,9 @@ class Job:
 class Jobs:
     """The jobs of a studio, and the processes that do them.
 
+    A few jobs run at the same time, and the others wait. Long ones have places of their own, so
+    that short ones, which the page needs as you type, never wait for them.
+
     Args:
         modules: packages that each process imports.
     """
@@ -74,6 +78,7 @@ class Jobs:
         self._idle: list[Worker] = []
         self._lock = threading.Lock()
         self._closed = False
+        self._long, self._short = (threading.Semaphore(MAX_RUNNING) for _ in range(2))
 
     def warm_up(self) -> None:
         """Start a process before the first job needs it."""
@@ -83,13 +88,13 @@ class Jobs:
         """Start a job.
 
         Raises:
-            TooManyJobsError: too many are running.
+            TooManyJobsError: too many run or wait.
         """
         with self._lock:
             running = [job for job in self._jobs.values() if job.state == "running"]
             if len(running) >= MAX_JOBS:
                 raise TooManyJobsError(
-                    f"{len(running)} computations are running, and at most {MAX_JOBS} may: stop "
+                    f"{len(running)} computations run or wait, and at most {MAX_JOBS} may: stop "
                     "one, or wait until one ends"
                 )
             job = Job(next(self._numbers), kind, arguments)
@@ -134,6 +139,28 @@ class Jobs:
             worker.close()
 
     def _run(self, job: Job) -> None:
+        places = self._long if job.kind in INTERRUPTIBLE else self._short
+        state = "stopped"
+        if self._enter(places, job):
+            try:
+                state = self._perform(job)
+            finally:
+                places.release()
+        job.seconds = time.time() - job.started
+        job.state = state
+        job.ended.set()
+
+    def _enter(self, places: threading.Semaphore, job: Job) -> bool:
+        """Wait for a place; return whether there is one, and the job is still wanted."""
+        while not places.acquire(timeout=0.1):
+            job.report = Report("waiting for other computations")
+            if job.stop.is_set():
+                return False
+        return True
+
+    def _perform(self, job: Job) -> str:
+        """Do the task of a job in a process; return the state of the job."""
+
         def keep(report: Report) -> None:
             job.report = report
 
@@ -142,15 +169,14 @@ class Jobs:
             job.result = worker.run(
                 job.kind, job.arguments, seconds=SECONDS[job.kind], stop=job.stop, report=keep
             )
-            state = "done"
+            return "done"
         except TaskStopped:
-            state = "stopped"
+            return "stopped"
         except TaskFailed as error:
-            job.message, state = str(error), "failed"
-        job.seconds = time.time() - job.started
-        job.state = state
-        job.ended.set()
-        self._give_back(worker)
+            job.message = str(error)
+            return "failed"
+        finally:
+            self._give_back(worker)
 
     def _take(self) -> Worker:
         with self._lock:

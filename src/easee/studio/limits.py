@@ -13,7 +13,8 @@ MAX_DEPTH = 100
 MAX_NODES = 200_000
 CONFIRM_NODES = 30_000  # larger graphs are compiled only if the user insists
 DRAWN_NODES = 2_000  # larger graphs are drawn with groups of nodes
-MAX_JOBS = 6  # at the same time
+MAX_RUNNING = 3  # jobs that run at the same time, of the short and of the long ones
+MAX_JOBS = 24  # that run or wait
 KEPT_JOBS = 40  # finished ones, whose results a reloaded page finds again
 
 # Seconds until a job is stopped.

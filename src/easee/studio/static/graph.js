@@ -4,7 +4,7 @@ import { byId, count, make, makeSvg, share } from "./dom.js";
 import { on, tell } from "./store.js";
 
 const ROOM = 20; // height of a labelled node
-const SPARSE = 160; // drawings with more marks are squeezed into the stage
+const READABLE = 0.62; // of their size, to which labels may be scaled down
 const WIDEST = 11; // of an edge, if there is room
 const LEVELS = 24; // of widths: edges of a level are one path
 const PRUNED_MARKS = 400; // drawings with more marks do not show pruned edges
@@ -12,8 +12,8 @@ const PRUNED_MARKS = 400; // drawings with more marks do not show pruned edges
 const svg = byId("drawing");
 const stage = byId("stage");
 const tip = byId("tip");
-let drawing = null; // marks, edges and pruned edges
-let symbols = [];
+let policy = null;
+let drawing = null; // its marks, edges and pruned edges
 let view = { x: 0, y: 0, scale: 1 };
 let world = { width: 1, height: 1 };
 let widest = WIDEST;
@@ -36,7 +36,7 @@ export function startGraph() {
   byId("zoom-out").addEventListener("click", () => zoom(1 / 1.4));
   byId("zoom-fit").addEventListener("click", fit);
   byId("show-pruned").addEventListener("change", drawPruned);
-  new ResizeObserver(() => drawing && fit()).observe(stage);
+  new ResizeObserver(() => requestAnimationFrame(render)).observe(stage);
 }
 
 // The drawing as a file of its own: colours are written out.
@@ -60,19 +60,25 @@ export function pictureText() {
   return new XMLSerializer().serializeToString(copy);
 }
 
-function show(policy) {
+function show(compiled) {
+  policy = compiled;
   drawing = policy.drawing;
-  symbols = policy.symbols;
+  trail = [0];
+  describe();
+  render();
+}
+
+function render() {
+  if (!drawing || !stage.clientWidth) return; // before the first policy, or the tab is hidden
   place();
   layer = makeSvg("g");
   svg.replaceChildren(layer);
   layer.append(
-    columnTitles(policy), makeSvg("g", { class: "pruned" }), edgePaths(),
+    columnTitles(), makeSvg("g", { class: "pruned" }), edgePaths(),
     makeSvg("g", { class: "near" }), makeSvg("g", { class: "trail" }), markShapes(), markLabels(),
   );
   drawPruned();
-  describe(policy);
-  showTrail([0]);
+  showTrail(trail);
   hideTip();
   fit();
 }
@@ -82,14 +88,18 @@ function show(policy) {
 function place() {
   const columns = [];
   for (const mark of drawing.marks) (columns[mark.layer] ??= []).push(mark);
-  const largest = Math.max(...columns.map((marks) => marks.length));
-  const sparse = drawing.marks.length <= SPARSE;
-  const height = sparse ? Math.max(380, largest * (ROOM + 8)) : Math.max(stage.clientHeight - 110, 300);
-  const step = Math.max(stage.clientWidth - 80, 300) / Math.max(columns.length - 1, 1);
+  const widths = columns.map((marks) => 18 + 9 * Math.max(...marks.map((mark) => [...mark.label].length)));
+  const wanted = {
+    width: widths.reduce((sum, width) => sum + width, 84 * (columns.length - 1)),
+    height: Math.max(380, Math.max(...columns.map((marks) => marks.length)) * (ROOM + 8)),
+  };
+  const sparse = scaleThatFits(wanted) >= READABLE;
+  const height = sparse ? wanted.height : Math.max(stage.clientHeight - 110, 200);
+  const step = Math.max(stage.clientWidth - 80, 200) / Math.max(columns.length - 1, 1);
   let x = 0;
-  for (const marks of columns) {
+  for (const [i, marks] of columns.entries()) {
     const spacing = height / marks.length;
-    const width = 18 + 9 * Math.max(...marks.map((mark) => [...mark.label].length));
+    const width = widths[i];
     const labelled = spacing >= ROOM + 2 && (sparse || width <= step - 22);
     const radius = Math.min(Math.max(spacing * 0.38, 0.7), 6, 0.3 * step);
     if (sparse) x += width / 2;
@@ -104,7 +114,7 @@ function place() {
   widest = sparse ? WIDEST : Math.min(WIDEST, 0.4 * step);
 }
 
-function columnTitles(policy) {
+function columnTitles() {
   const group = makeSvg("g", { class: "columns" });
   const first = [];
   for (const mark of drawing.marks) first[mark.layer] ??= mark;
@@ -196,7 +206,7 @@ function markLabels() {
   return makeSvg("g", { class: "labels" }, ...labels);
 }
 
-function describe(policy) {
+function describe() {
   const grouped = drawing.grouped_layers;
   const marks = count(drawing.marks.length);
   byId("graph-note").textContent = grouped.length
@@ -224,6 +234,7 @@ function ranges(numbers) {
 function showTrail(path) {
   for (const mark of trail) nodes[mark]?.classList.remove("here");
   trail = path;
+  if (!layer) return; // drawn when the tab is
   nodes[path.at(-1)]?.classList.add("here");
   const parts = path.slice(1).map((head, i) => {
     const [tail, end] = [drawing.marks[path[i]], drawing.marks[head]];
@@ -258,7 +269,7 @@ function hideTip() {
 }
 
 function nodeTip(mark) {
-  const rows = mark.probabilities.map((p, i) => [p, symbols[i]]).filter(([p]) => p > 0)
+  const rows = mark.probabilities.map((p, i) => [p, policy.symbols[i]]).filter(([p]) => p > 0)
     .sort((a, b) => b[0] - a[0]).slice(0, 8)
     .map(([p, name]) => make("tr", {}, make("td", {}, name), make("td", {}, share(p))));
   const more = mark.merged_count - mark.merged.length;
@@ -287,10 +298,14 @@ function apply() {
   layer.setAttribute("transform", `translate(${view.x} ${view.y}) scale(${view.scale})`);
 }
 
+function scaleThatFits(size) {
+  return Math.min((stage.clientWidth - 60) / size.width, (stage.clientHeight - 104) / size.height, 1.5);
+}
+
 function fit() {
   const [width, height] = [stage.clientWidth, stage.clientHeight];
   if (!layer || !width) return; // the tab is hidden
-  const scale = Math.min((width - 60) / world.width, (height - 104) / world.height, 1.5);
+  const scale = scaleThatFits(world);
   view = { scale, x: (width - scale * world.width) / 2, y: 54 + (height - 104 - scale * world.height) / 2 };
   apply();
 }

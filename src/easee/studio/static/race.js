@@ -57,7 +57,7 @@ async function begin() {
 }
 
 function setUp() {
-  byId("race-note").textContent = `${race.walkers} walkers from the middle of a ${race.size} × ${race.size} `
+  byId("race-note").textContent = `${race.walkers} ${race.walkers === 1 ? "walker" : "walkers"} from the middle of a ${race.size} × ${race.size} `
     + `grid with ${race.moves}; the numbers are the different cells that they have seen. `
     + "Temporally extended actions have µ = 2.";
   byId("runners").replaceChildren(...race.runners.map((runner) => {

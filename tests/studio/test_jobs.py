@@ -12,6 +12,7 @@ from easee.studio.workers import work
 ROTATION = str(easee.priors.get("rotation-grid"))
 
 
+@pytest.mark.slow
 def test_a_job_has_a_result_that_a_second_page_finds_again(client):
     job = client.run("compile", text=ROTATION, depth=3)
     assert (job["state"], job["result"]["nodes"]) == ("done", 23)
@@ -21,6 +22,7 @@ def test_a_job_has_a_result_that_a_second_page_finds_again(client):
     assert listed["jobs"][0]["id"] == job["id"] and "result" not in listed["jobs"][0]
 
 
+@pytest.mark.slow
 def test_a_short_job_answers_at_once(client):
     content = {"kind": "growth", "arguments": {"text": ROTATION}, "wait": 60}
     client.run("growth", text=ROTATION)
@@ -85,6 +87,7 @@ def test_an_environment_that_hangs_is_ended(client, monkeypatch):
     assert client.finish(job, 20)["state"] == "stopped"
 
 
+@pytest.mark.slow
 def test_a_job_that_takes_too_long_is_ended(client, monkeypatch):
     monkeypatch.setitem(limits.SECONDS, "compile", 0.0)
     job = client.run("compile", text=ROTATION, depth=14, confirmed=True)
@@ -185,6 +188,6 @@ def test_interrupted_tasks_stop_at_the_next_step():
     ours.send("stop")
     thread = threading.Thread(target=work, args=(theirs, ()))
     thread.start()
-    assert ours.recv() == ("interrupted", None)
+    assert ours.recv() == ("interrupted", "")
     ours.close()
     thread.join(10)

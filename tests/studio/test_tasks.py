@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import easee
 from easee.errors import ArgumentError, PriorError
+from easee.probing.evidence import Counterexample, RelationCheck
 from easee.studio import probing
 from easee.studio.compilation import compile_prior, compiled, forecast
 from easee.studio.export import figure, policy_file, python_lines
@@ -172,6 +174,20 @@ def test_options_are_numbers():
         "easee/RotationGrid-v0", options="size=7", max_length=2, states=10, budget=3_000
     )
     assert found["finished"] and "left right ~ Λ" in found["prior"]
+
+
+def test_environments_are_those_of_the_registry_without_wrappers_of_texts():
+    ids = probing.list_environments()["ids"]
+    assert ids[0].startswith("easee/") and "MiniGrid-Empty-5x5-v0" in ids
+    assert not [name for name in ids if name.startswith("GymV2")]
+
+
+def test_counterexamples_without_images_are_texts():
+    example = Counterexample(np.array([1, 2]), np.array([3, 4]), np.array([5, 6]))
+    check = RelationCheck(("a",), (), 10, 1, counterexamples=(example,))
+    assert probing.check_values(check)["pictures"] == {"texts": ["[1 2]", "[3 4]", "[5 6]"]}
+    drawn = RelationCheck(("a",), (), 10, 1, counterexamples=(replace(example, pictures="xyz"),))
+    assert probing.check_values(drawn)["pictures"] == {"texts": ["x", "y", "z"]}
 
 
 def test_tuning_recommends_a_depth_or_gives_a_reason():

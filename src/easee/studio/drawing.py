@@ -5,6 +5,8 @@ that few edges cross. If there are more nodes than can be drawn, the nodes of la
 in groups of neighbours.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 
@@ -128,12 +130,12 @@ def _marks(policy: ExplorationPolicy, places: Floats, groups: Ids) -> list[Json]
     graph = policy.graph
     relative = policy.visits * np.array(graph.layer_sizes)[graph.depths]
     merged = MergedWords(graph)
-    marks = []
     order = np.lexsort((places, groups))
     starts = np.flatnonzero(np.r_[True, np.diff(groups[order]) > 0])
+    marks = []
     for nodes in np.split(order, starts[1:]):
         first = int(nodes[0])
-        mark: Json = {
+        common = {
             "layer": int(graph.depths[first]),
             "place": float(places[nodes].mean()),
             "visits": float(policy.visits[nodes].sum()),
@@ -141,22 +143,28 @@ def _marks(policy: ExplorationPolicy, places: Floats, groups: Ids) -> list[Json]
             "word": list(graph.word(first)),
             "label": word_label(graph.actions, graph.word(first)),
         }
-        if nodes.size == 1:
-            mark |= {
-                "node": first,
-                "end": bool(graph.ends[first]),
-                "probabilities": np.round(policy.probabilities[first], 6).tolist(),
-                "merged": merged.labels(first, MOST_MERGED),
-                "merged_count": merged.count(first),
-            }
-        else:
-            mark |= {
-                "count": int(nodes.size),
-                "least": float(relative[nodes].min()),
-                "most": float(relative[nodes].max()),
-            }
-        marks.append(mark)
+        single = nodes.size == 1
+        own = _of_node(policy, first, merged) if single else _of_group(relative[nodes])
+        marks.append({**common, **own})
     return marks
+
+
+def _of_node(policy: ExplorationPolicy, node: int, merged: MergedWords) -> Json:
+    return {
+        "node": node,
+        "end": bool(policy.graph.ends[node]),
+        "probabilities": np.round(policy.probabilities[node], 6).tolist(),
+        "merged": merged.labels(node, MOST_MERGED),
+        "merged_count": merged.count(node),
+    }
+
+
+def _of_group(relative: Floats) -> Json:
+    return {
+        "count": int(relative.size),
+        "least": float(relative.min()),
+        "most": float(relative.max()),
+    }
 
 
 def _edges(policy: ExplorationPolicy, groups: Ids) -> list[list[float]]:

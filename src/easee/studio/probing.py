@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from typing import Any
 
 import gymnasium as gym
@@ -10,9 +9,9 @@ import gymnasium as gym
 from easee.errors import ArgumentError, EaseeError
 from easee.probing.discover import Discovery, discover
 from easee.probing.environments import (
-    PACKAGES,
     make_env,
     parse_pairs,
+    register_known,
     state_reader,
     sticky_note,
 )
@@ -38,9 +37,7 @@ Json = dict[str, Any]
 
 def list_environments() -> Json:
     """Return the ids of all environments that are registered, those of our own first."""
-    for package, _ in PACKAGES.values():
-        if find_spec(package) is not None:
-            gym.register_envs(__import__(package))
+    register_known()
     ids = [name for name in gym.registry if name not in _WRAPPERS]
     return {"ids": sorted(ids, key=lambda name: (not name.startswith("easee/"), name.lower()))}
 
@@ -71,7 +68,7 @@ def verify_prior(
     )
     return {
         "env": env,
-        "relations": [_check(check) for check in found.relations],
+        "relations": [check_values(check) for check in found.relations],
         "holds": found.holds,
         "random": found.random,
         "notes": _notes(found.notes, found.env_steps, env, options),
@@ -105,7 +102,7 @@ def discover_prior(
     )
     return {
         "env": env,
-        "relations": [_check(check) for check in found.evidence],
+        "relations": [check_values(check) for check in found.evidence],
         "finished": found.finished,
         "notes": _notes(found.notes, found.env_steps, env, options),
         "prior": str(found.equivalences),
@@ -190,7 +187,8 @@ def _checked_state(state: object) -> str:
     return state
 
 
-def _check(check: RelationCheck) -> Json:
+def check_values(check: RelationCheck) -> Json:
+    """Return the evidence for and against a relation as JSON."""
     low, high = check.interval
     return {
         "relation": str(check),

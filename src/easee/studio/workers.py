@@ -14,6 +14,7 @@ from typing import Any
 
 from easee._utils.timing import listening
 from easee.errors import EaseeError
+from easee.studio.tasks import INTERRUPTIBLE, perform
 
 EVERY = 0.2  # seconds between two reports
 GRACE = 5.0  # seconds that an interrupted task has, to return what it found
@@ -75,33 +76,42 @@ class Worker:
             TaskStopped: it was stopped before it had a result.
         """
         deadline = time.monotonic() + seconds
-        interrupted: float | None = None
         try:
             self._connection.send((kind, arguments))
-            while True:
-                if self._connection.poll(0.05):
-                    message, content = self._connection.recv()
-                    if message == "result":
-                        return str(content)
-                    if message == "error":
-                        raise TaskFailed(content)
-                    if message == "interrupted":
-                        raise self._ended(stop, seconds)
-                    report(content)
-                now = time.monotonic()
-                if interrupted is None and (stop.is_set() or now > deadline):
-                    interrupted = now
-                    self._connection.send("stop")
-                patience = GRACE if kind in _interruptible() else 0.0
-                if interrupted is not None and now > interrupted + patience:
+            result = self._wait(report, lambda: stop.is_set() or time.monotonic() > deadline)
+            if result is None:
+                self._connection.send("stop")
+                last = time.monotonic() + (GRACE if kind in INTERRUPTIBLE else 0.0)
+                result = self._wait(report, lambda: time.monotonic() > last)
+                if result is None:
                     self.close()
-                    raise self._ended(stop, seconds)
         except (EOFError, OSError):
             self.close()
             raise TaskFailed(
                 "the process of this computation ended unexpectedly: it may have run out of "
                 "memory, or the environment ended it"
             ) from None
+        if result:
+            return result
+        if stop.is_set():
+            raise TaskStopped
+        raise TaskFailed(
+            f"this took longer than {seconds:g} seconds and was stopped: lower the depth, or use "
+            "the command line, which has no limit"
+        )
+
+    def _wait(self, report: Callable[[Report], None], over: Callable[[], bool]) -> str | None:
+        """Wait for the result; return "" if the task was interrupted, None if the time is over."""
+        while not over():
+            if not self._connection.poll(0.05):
+                continue
+            message, content = self._connection.recv()
+            if message == "error":
+                raise TaskFailed(content)
+            if message != "progress":
+                return str(content)
+            report(content)
+        return None
 
     def close(self) -> None:
         """End the process."""
@@ -111,20 +121,6 @@ class Worker:
         if self._process.is_alive():
             self._process.kill()
             self._process.join()
-
-    def _ended(self, stop: threading.Event, seconds: float) -> Exception:
-        if stop.is_set():
-            return TaskStopped()
-        return TaskFailed(
-            f"this took longer than {seconds:g} seconds and was stopped: lower the depth, or use "
-            "the command line, which has no limit"
-        )
-
-
-def _interruptible() -> Sequence[str]:
-    from easee.studio.tasks import INTERRUPTIBLE
-
-    return INTERRUPTIBLE
 
 
 # --- in the process ------------------------------------------------------------------------------
@@ -146,8 +142,6 @@ def _end_with_parent() -> None:
 
 def work(connection: Connection, modules: Sequence[str]) -> None:
     """Do tasks until the connection closes."""
-    from easee.studio.tasks import perform  # imported here, so that only processes pay for it
-
     failure = _import(modules)
     try:
         while True:
@@ -158,7 +152,7 @@ def work(connection: Connection, modules: Sequence[str]) -> None:
             if failure:
                 connection.send(("error", failure))
                 continue
-            connection.send(_outcome(connection, perform, kind, arguments))
+            connection.send(_outcome(connection, kind, arguments))
     except (EOFError, OSError):
         return  # the server has ended
 
@@ -173,16 +167,14 @@ def _import(modules: Sequence[str]) -> str:
     return ""
 
 
-def _outcome(
-    connection: Connection, perform: Callable[..., Any], kind: str, arguments: dict[str, Any]
-) -> tuple[str, Any]:
+def _outcome(connection: Connection, kind: str, arguments: dict[str, Any]) -> tuple[str, str]:
     """Do a task; return what is sent back."""
     with listening() as watch:
         progress = _Progress(connection, lambda: watch.current or "working")
         try:
             return "result", json.dumps(perform(kind, arguments, progress), allow_nan=False)
         except KeyboardInterrupt:
-            return "interrupted", None
+            return "interrupted", ""
         except EaseeError as error:
             return "error", str(error)
         except MemoryError:

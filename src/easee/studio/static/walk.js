@@ -82,7 +82,9 @@ async function letItWalk() {
   const { word: whole } = await run("walk", { ...policy, seed: seed++ });
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches || whole.length > 30;
   for (let length = still ? whole.length : 1; length <= whole.length; length++) {
-    await walkTo(whole.slice(0, length));
+    const part = whole.slice(0, length);
+    await walkTo(part);
     if (length < whole.length) await new Promise((resolve) => setTimeout(resolve, 350));
+    if (word !== part) return; // the user went elsewhere
   }
 }

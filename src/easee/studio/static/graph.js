@@ -39,25 +39,47 @@ export function startGraph() {
   new ResizeObserver(() => requestAnimationFrame(render)).observe(stage);
 }
 
-// The drawing as a file of its own: colours are written out.
+// The drawing as a file of its own, for any program: styles are attributes, and colours are hex.
 export function pictureText() {
   const copy = svg.cloneNode(true);
   const originals = svg.querySelectorAll("*");
+  const hex = colourReader();
   copy.querySelectorAll("*").forEach((element, i) => {
     const style = getComputedStyle(originals[i]);
-    for (const name of ["fill", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray",
-      "font", "text-anchor", "dominant-baseline"]) {
-      element.style.setProperty(name, style.getPropertyValue(name));
+    for (const name of ["fill", "stroke"]) element.setAttribute(name, hex(style.getPropertyValue(name)));
+    for (const name of ["stroke-width", "stroke-opacity", "stroke-dasharray", "font-family", "font-size",
+      "text-anchor", "dominant-baseline"]) {
+      element.setAttribute(name, style.getPropertyValue(name));
     }
-    element.removeAttribute("class");
+    for (const name of ["class", "style", "data-mark"]) element.removeAttribute(name);
   });
   copy.querySelector("g").removeAttribute("transform");
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   copy.setAttribute("viewBox", `-40 -44 ${world.width + 80} ${world.height + 64}`);
   copy.setAttribute("width", world.width + 80);
   copy.setAttribute("height", world.height + 64);
-  copy.style.background = getComputedStyle(stage).backgroundColor;
+  for (const name of ["id", "tabindex", "role", "class", "aria-label"]) copy.removeAttribute(name);
+  copy.prepend(makeSvg("rect", {
+    x: -40, y: -44, width: world.width + 80, height: world.height + 64,
+    fill: hex(getComputedStyle(stage).backgroundColor),
+  }));
   return new XMLSerializer().serializeToString(copy);
+}
+
+// Return a function from any colour of a style sheet to #rrggbb, or none.
+function colourReader() {
+  const canvas = make("canvas", { width: 1, height: 1 });
+  const context = canvas.getContext("2d", { willReadFrequently: true });
+  const known = new Map([["none", "none"]]);
+  return (colour) => {
+    if (!known.has(colour)) {
+      context.fillStyle = colour;
+      context.fillRect(0, 0, 1, 1);
+      const values = [...context.getImageData(0, 0, 1, 1).data].slice(0, 3);
+      known.set(colour, `#${values.map((value) => value.toString(16).padStart(2, "0")).join("")}`);
+    }
+    return known.get(colour);
+  };
 }
 
 function show(compiled) {
@@ -69,7 +91,7 @@ function show(compiled) {
 }
 
 function render() {
-  if (!drawing || !stage.clientWidth) return; // before the first policy, or the tab is hidden
+  if (!drawing) return;
   place();
   layer = makeSvg("g");
   svg.replaceChildren(layer);
@@ -94,8 +116,8 @@ function place() {
     height: Math.max(380, Math.max(...columns.map((marks) => marks.length)) * (ROOM + 8)),
   };
   const sparse = scaleThatFits(wanted) >= READABLE;
-  const height = sparse ? wanted.height : Math.max(stage.clientHeight - 110, 200);
-  const step = Math.max(stage.clientWidth - 80, 200) / Math.max(columns.length - 1, 1);
+  const height = sparse ? wanted.height : Math.max(room().height - 110, 200);
+  const step = Math.max(room().width - 80, 200) / Math.max(columns.length - 1, 1);
   let x = 0;
   for (const [i, marks] of columns.entries()) {
     const spacing = height / marks.length;
@@ -234,7 +256,6 @@ function ranges(numbers) {
 function showTrail(path) {
   for (const mark of trail) nodes[mark]?.classList.remove("here");
   trail = path;
-  if (!layer) return; // drawn when the tab is
   nodes[path.at(-1)]?.classList.add("here");
   const parts = path.slice(1).map((head, i) => {
     const [tail, end] = [drawing.marks[path[i]], drawing.marks[head]];
@@ -299,12 +320,17 @@ function apply() {
 }
 
 function scaleThatFits(size) {
-  return Math.min((stage.clientWidth - 60) / size.width, (stage.clientHeight - 104) / size.height, 1.5);
+  return Math.min((room().width - 60) / size.width, (room().height - 104) / size.height, 1.5);
+}
+
+// The size of the stage; while its tab is hidden, a usual one, so that the picture can be saved.
+function room() {
+  return { width: stage.clientWidth || 900, height: stage.clientHeight || 600 };
 }
 
 function fit() {
-  const [width, height] = [stage.clientWidth, stage.clientHeight];
-  if (!layer || !width) return; // the tab is hidden
+  if (!layer) return;
+  const { width, height } = room();
   const scale = scaleThatFits(world);
   view = { scale, x: (width - scale * world.width) / 2, y: 54 + (height - 104 - scale * world.height) / 2 };
   apply();

@@ -1,11 +1,10 @@
 // The drawing of the graph: layers from left to right, flow as width, visits as colour.
 
 import { byId, count, make, makeSvg, share } from "./dom.js";
+import { place, scaleThatFits } from "./layout.js";
+import { picture } from "./picture.js";
 import { on, tell } from "./store.js";
 
-const ROOM = 20; // height of a labelled node
-const READABLE = 0.62; // of their size, to which labels may be scaled down
-const WIDEST = 11; // of an edge, if there is room
 const LEVELS = 24; // of widths: edges of a level are one path
 const PRUNED_MARKS = 400; // drawings with more marks do not show pruned edges
 
@@ -15,8 +14,7 @@ const tip = byId("tip");
 let policy = null;
 let drawing = null; // its marks, edges and pruned edges
 let view = { x: 0, y: 0, scale: 1 };
-let world = { width: 1, height: 1 };
-let widest = WIDEST;
+let world = { width: 1, height: 1, widest: 1 }; // the size of the drawing
 let layer = null; // the group that is moved and zoomed
 let nodes = []; // the elements of the marks
 let trail = [0];
@@ -39,47 +37,9 @@ export function startGraph() {
   new ResizeObserver(() => requestAnimationFrame(render)).observe(stage);
 }
 
-// The drawing as a file of its own, for any program: styles are attributes, and colours are hex.
+// The drawing as the text of a file.
 export function pictureText() {
-  const copy = svg.cloneNode(true);
-  const originals = svg.querySelectorAll("*");
-  const hex = colourReader();
-  copy.querySelectorAll("*").forEach((element, i) => {
-    const style = getComputedStyle(originals[i]);
-    for (const name of ["fill", "stroke"]) element.setAttribute(name, hex(style.getPropertyValue(name)));
-    for (const name of ["stroke-width", "stroke-opacity", "stroke-dasharray", "font-family", "font-size",
-      "text-anchor", "dominant-baseline"]) {
-      element.setAttribute(name, style.getPropertyValue(name));
-    }
-    for (const name of ["class", "style", "data-mark"]) element.removeAttribute(name);
-  });
-  copy.querySelector("g").removeAttribute("transform");
-  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-  copy.setAttribute("viewBox", `-40 -44 ${world.width + 80} ${world.height + 64}`);
-  copy.setAttribute("width", world.width + 80);
-  copy.setAttribute("height", world.height + 64);
-  for (const name of ["id", "tabindex", "role", "class", "aria-label"]) copy.removeAttribute(name);
-  copy.prepend(makeSvg("rect", {
-    x: -40, y: -44, width: world.width + 80, height: world.height + 64,
-    fill: hex(getComputedStyle(stage).backgroundColor),
-  }));
-  return new XMLSerializer().serializeToString(copy);
-}
-
-// Return a function from any colour of a style sheet to #rrggbb, or none.
-function colourReader() {
-  const canvas = make("canvas", { width: 1, height: 1 });
-  const context = canvas.getContext("2d", { willReadFrequently: true });
-  const known = new Map([["none", "none"]]);
-  return (colour) => {
-    if (!known.has(colour)) {
-      context.fillStyle = colour;
-      context.fillRect(0, 0, 1, 1);
-      const values = [...context.getImageData(0, 0, 1, 1).data].slice(0, 3);
-      known.set(colour, `#${values.map((value) => value.toString(16).padStart(2, "0")).join("")}`);
-    }
-    return known.get(colour);
-  };
+  return picture(svg, world, getComputedStyle(stage).backgroundColor);
 }
 
 function show(compiled) {
@@ -92,7 +52,7 @@ function show(compiled) {
 
 function render() {
   if (!drawing) return;
-  place();
+  world = place(drawing.marks, room());
   layer = makeSvg("g");
   svg.replaceChildren(layer);
   layer.append(
@@ -103,37 +63,6 @@ function render() {
   showTrail(trail);
   hideTip();
   fit();
-}
-
-// Give each mark its place (x, y), its size and whether it has a label. Small graphs take the room
-// that their labels need; large ones fill the stage, and have labels where there is room for them.
-function place() {
-  const columns = [];
-  for (const mark of drawing.marks) (columns[mark.layer] ??= []).push(mark);
-  const widths = columns.map((marks) => 18 + 9 * Math.max(...marks.map((mark) => [...mark.label].length)));
-  const wanted = {
-    width: widths.reduce((sum, width) => sum + width, 84 * (columns.length - 1)),
-    height: Math.max(380, Math.max(...columns.map((marks) => marks.length)) * (ROOM + 8)),
-  };
-  const sparse = scaleThatFits(wanted) >= READABLE;
-  const height = sparse ? wanted.height : Math.max(room().height - 110, 200);
-  const step = Math.max(room().width - 80, 200) / Math.max(columns.length - 1, 1);
-  let x = 0;
-  for (const [i, marks] of columns.entries()) {
-    const spacing = height / marks.length;
-    const width = widths[i];
-    const labelled = spacing >= ROOM + 2 && (sparse || width <= step - 22);
-    const radius = Math.min(Math.max(spacing * 0.38, 0.7), 6, 0.3 * step);
-    if (sparse) x += width / 2;
-    for (const mark of marks) {
-      Object.assign(mark, {
-        x, y: mark.place * height, labelled, half: labelled ? width / 2 : radius, radius,
-      });
-    }
-    x += sparse ? width / 2 + 84 : step;
-  }
-  world = { width: x - (sparse ? 84 : step), height };
-  widest = sparse ? WIDEST : Math.min(WIDEST, 0.4 * step);
 }
 
 function columnTitles() {
@@ -161,18 +90,18 @@ function curve(tail, head) {
 
 function edgeWidth(flow) {
   const most = drawing.mostFlow ??= Math.max(...drawing.edges.map((edge) => edge[2]), 1e-12);
-  return 0.5 + widest * flow / most;
+  return 0.5 + world.widest * flow / most;
 }
 
 function edgePaths() {
   const levels = new Map();
   for (const [tail, head, flow] of drawing.edges) {
-    const level = Math.round((edgeWidth(flow) - 0.5) / widest * LEVELS);
+    const level = Math.round((edgeWidth(flow) - 0.5) / world.widest * LEVELS);
     const path = curve(drawing.marks[tail], drawing.marks[head]);
     levels.set(level, [...(levels.get(level) ?? []), path]);
   }
   const paths = [...levels].map(([level, parts]) =>
-    makeSvg("path", { d: parts.join(""), "stroke-width": 0.5 + widest * level / LEVELS }));
+    makeSvg("path", { d: parts.join(""), "stroke-width": 0.5 + world.widest * level / LEVELS }));
   return makeSvg("g", { class: "edges" }, ...paths);
 }
 
@@ -319,10 +248,6 @@ function apply() {
   layer.setAttribute("transform", `translate(${view.x} ${view.y}) scale(${view.scale})`);
 }
 
-function scaleThatFits(size) {
-  return Math.min((room().width - 60) / size.width, (room().height - 104) / size.height, 1.5);
-}
-
 // The size of the stage; while its tab is hidden, a usual one, so that the picture can be saved.
 function room() {
   return { width: stage.clientWidth || 900, height: stage.clientHeight || 600 };
@@ -331,7 +256,7 @@ function room() {
 function fit() {
   if (!layer) return;
   const { width, height } = room();
-  const scale = scaleThatFits(world);
+  const scale = scaleThatFits(world, room());
   view = { scale, x: (width - scale * world.width) / 2, y: 54 + (height - 104 - scale * world.height) / 2 };
   apply();
 }

@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip --quiet --disable-pip-version-check install --constraint constraints.txt
 NEEDS := pyproject.toml constraints.txt
 
-.PHONY: demo test quick coverage lowest check dist soak docs bench figures plots results \
-	population clean
+.PHONY: demo test test-studio quick coverage lowest check dist soak docs bench figures plots \
+	screenshots results population clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
@@ -15,6 +15,11 @@ demo: $(VENV)/.demo
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2
+
+# The tests of the studio alone. Without Chromium, those in a browser fail here; elsewhere they are
+# skipped. Install it with apt-get, or with `.venv/bin/playwright install --with-deps chromium`.
+test-studio: $(VENV)/.test
+	STUDIO_BROWSER=required $(BIN)/python -m pytest tests/studio tests/cli/test_studio.py
 
 # The tests without doctests and without those marked slow: under 90 seconds on two cores. The list
 # of the slowest ones shows which test to mark next.
@@ -81,6 +86,10 @@ plots: $(VENV)/.test
 	for figure in $(LOCAL); do $(BIN)/easee plot $$figure || exit 1; done
 	for figure in $(POPULATION) $(PPO); do test ! -e results/$$figure || \
 		$(BIN)/easee plot $$figure --backend population || exit 1; done
+
+# The screenshots of the studio, which need Chromium.
+screenshots: $(VENV)/.test
+	$(BIN)/python docs/screenshots.py
 
 # The experiments that run on two cores, in about an hour. Finished runs are skipped.
 results: $(VENV)/.test

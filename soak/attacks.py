@@ -10,6 +10,7 @@ from soak import (
     prior_texts,
     results,
     solves,
+    studio_requests,
     vector_envs,
 )
 
@@ -25,6 +26,7 @@ ATTACKS = {
         results.ATTACK,
         environments.ATTACK,
         vector_envs.ATTACK,
+        studio_requests.ATTACK,
         kills.ATTACK,
     )
 }

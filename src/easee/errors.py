@@ -30,7 +30,13 @@ class EaseeError(Exception):
 
 
 class PriorError(EaseeError, ValueError):
-    """A prior is invalid."""
+    """A prior is invalid.
+
+    Attributes:
+        line: number of the line in the text of the prior, from 1 on; 0 if it is unknown.
+    """
+
+    line: int = 0
 
 
 class UnknownActionError(PriorError):

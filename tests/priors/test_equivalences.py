@@ -101,6 +101,7 @@ def test_errors_quote_the_line_with_its_number(text, line, reason):
         Equivalences.parse(text)
     message = str(caught.value)
     assert f"line {line}:" in message and reason in message
+    assert caught.value.line == line
     assert text.splitlines()[line - 1].strip() in message
 
 

@@ -13,6 +13,7 @@ from easee.cli.draw import draw_command
 from easee.cli.experiments import list_command, plot_command, run_command
 from easee.cli.priors import priors_command
 from easee.cli.probing import discover_command, verify_command
+from easee.cli.studio import studio_command
 from easee.cli.tune import tune_command
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -39,7 +40,7 @@ def main(
             stream.reconfigure(errors="replace")
 
 
-PRIORS = (compile_command, draw_command, priors_command)
+PRIORS = (compile_command, draw_command, priors_command, studio_command)
 ENVIRONMENTS = (verify_command, discover_command, tune_command)
 for command in (*PRIORS, *ENVIRONMENTS, list_command, run_command, plot_command):
     app.command(command.__name__.removesuffix("_command"))(report_errors()(command))

@@ -14,6 +14,7 @@ from easee._utils.files import check_writable
 from easee._utils.timing import Stopwatch, listening
 from easee.cli.console import make_table, out, print_line, print_warning, spinner
 from easee.cli.priors import Depth, PriorAndDepth, prior_and_depth
+from easee.flow.growth import unused_notes
 from easee.flow.objective import layer_entropies, layer_supports
 from easee.graph import unroll
 from easee.policy import ExplorationPolicy, balance
@@ -103,18 +104,8 @@ def summary_table(policy: ExplorationPolicy, build_seconds: float, balance_secon
 
 def warn_of_unused_actions(policy: ExplorationPolicy) -> None:
     """Print a warning of actions that the policy never takes, and the way out."""
-    nothing = [name for name in policy.never_taken if policy.graph.node([name]) == 0]
-    others = [name for name in policy.never_taken if name not in nothing]
-    if nothing:
-        print_warning(
-            f"{', '.join(nothing)} will never be taken, because the prior makes it equal "
-            f"to nothing. If it has an effect in some states, give it a rate: {nothing[0]} ~ @ 0.05"
-        )
-    if others:
-        print_warning(
-            f"{', '.join(others)} will never be taken, because the prior makes it equal "
-            "to other actions"
-        )
+    for note in unused_notes(policy.graph, policy.never_taken):
+        print_warning(note)
 
 
 def time_table(watch: Stopwatch) -> Table:

@@ -20,7 +20,6 @@ from easee.cli.console import (
     spinner,
     unlogged_names,
 )
-from easee.cli.environments import make_env, parse_names, parse_pairs, state_reader, sticky_note
 from easee.cli.priors import Prior
 from easee.cli.search_files import default_output, keep_record, load_record
 from easee.errors import ArgumentError
@@ -29,6 +28,7 @@ from easee.policy import ExplorationPolicy
 from easee.policy_text import find_prior
 from easee.priors.equivalences import Equivalences
 from easee.probing.discover import Discovery, discover
+from easee.probing.environments import make_env, parse_names, parse_pairs, state_reader, sticky_note
 from easee.probing.evidence import COLUMNS, VERDICTS, RelationCheck
 from easee.probing.verify import Verification, verify
 

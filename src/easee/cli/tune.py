@@ -16,11 +16,11 @@ from easee.cli.console import (
     progress_bar,
     unlogged_names,
 )
-from easee.cli.environments import make_env, parse_names, state_reader, sticky_note
 from easee.cli.priors import Prior
 from easee.cli.probing import EnvId, EnvOptions, Names, Seed, StateName
 from easee.errors import ArgumentError
 from easee.policy_text import find_prior
+from easee.probing.environments import make_env, parse_names, state_reader, sticky_note
 from easee.probing.tune import geometric_depths, tune
 from easee.probing.tuning import COLUMNS, Tuning
 

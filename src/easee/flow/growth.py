@@ -41,6 +41,30 @@ def never_taken(graph: LocalGraph, visits: Floats, probabilities: Floats) -> lis
     return [name for name, is_taken in zip(graph.actions, taken, strict=True) if not is_taken]
 
 
+def unused_notes(graph: LocalGraph, unused: Sequence[str]) -> list[str]:
+    """Return sentences on actions that a policy never takes, and the way out.
+
+    >>> from easee.priors.equivalences import Equivalences
+    >>> from easee.graph import unroll
+    >>> unused_notes(unroll(Equivalences(["a", "b", "c"], ["a ~ b"]), depth=2), ["b"])
+    ['b will never be taken, because the prior makes it equal to other actions']
+    """
+    nothing = [name for name in unused if graph.node([name]) == 0]
+    others = [name for name in unused if name not in nothing]
+    notes = []
+    if nothing:
+        notes.append(
+            f"{', '.join(nothing)} will never be taken, because the prior makes it equal "
+            f"to nothing. If it has an effect in some states, give it a rate: {nothing[0]} ~ @ 0.05"
+        )
+    if others:
+        notes.append(
+            f"{', '.join(others)} will never be taken, because the prior makes it equal "
+            "to other actions"
+        )
+    return notes
+
+
 def _is_exponential(sizes: Sequence[int]) -> bool:
     """Return whether the exponent of a power law fitted to the layers grows with the depth."""
     depth = len(sizes) - 1

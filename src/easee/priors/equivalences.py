@@ -211,7 +211,9 @@ class Equivalences:
             except PriorError as error:
                 # Keep the class of the error: it may be an UnknownActionError.
                 where = f"(in {excerpt(raw.strip())!r})"
-                raise type(error)(f"line {number}: {error} {where}") from None
+                located = type(error)(f"line {number}: {error} {where}")
+                located.line = number
+                raise located from None
         if not actions:
             raise PriorError("no actions: expected a first line such as 'actions: left right'")
         return cls(actions, pairs)

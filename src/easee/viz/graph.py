@@ -16,12 +16,11 @@ from easee.priors.equivalences import EMPTY, Equivalences
 from easee.viz.construction import Step, construction
 from easee.viz.files import blank, save
 from easee.viz.layout import Layout, lay_out
+from easee.viz.symbols import symbol, word_label
 
 MAX_STEPS = 30
 MAX_LABELS = 80  # edges; with more, the labels of actions would cover the picture
 MAX_TEXT = 14  # characters of a label of several actions
-_ARROWS = {"forward": "↑", "up": "↑", "down": "↓", "left": "←", "right": "→"}
-_TURNS = {"forward": "↑", "left": "↶", "right": "↷"}
 _INK = "#222222"
 _EDGE = "#5f6b7a"
 _PRUNED = "#9aa0a6"
@@ -281,7 +280,7 @@ def _flow(policy: ExplorationPolicy, tail: int, actions: list[int]) -> float:
 
 
 def _action_label(graph: LocalGraph, actions: Sequence[int]) -> str:
-    symbols = [_symbol(graph.actions, graph.actions[action]) for action in actions]
+    symbols = [symbol(graph.actions, graph.actions[action]) for action in actions]
     text = ", ".join(symbols)
     return (
         _escape(text) if len(text) <= MAX_TEXT or len(symbols) == 1 else f"{len(symbols)} actions"
@@ -343,8 +342,8 @@ def _draw_construction(
         highlight = _HIGHLIGHT if highlight_last and step is steps[-1] else None
         if graph.forward[step.tail, step.action]:
             panel.draw_edge(step.tail, step.head, highlight or _EDGE, width=1.4)
-            symbol = _symbol(graph.actions, graph.actions[step.action])
-            panel.draw_edge_label(step.tail, step.head, _escape(symbol))
+            label = symbol(graph.actions, graph.actions[step.action])
+            panel.draw_edge_label(step.tail, step.head, _escape(label))
         else:
             panel.draw_edge(step.tail, step.head, highlight or _PRUNED, pruned=True)
     for node in sorted({0} | {step.head for step in steps}):
@@ -364,7 +363,7 @@ def _caption(graph: LocalGraph, steps: Sequence[Step]) -> str:
 def _write_prior(axes: Any, omega: Equivalences) -> None:
     lines = []
     for pair in omega.pairs:
-        sides = [[_symbol(omega.actions, name) for name in side] for side in pair]
+        sides = [[symbol(omega.actions, name) for name in side] for side in pair]
         lines.append(_escape(" ~ ".join(" ".join(side) or EMPTY for side in sides)))
     axes.text(0.5, 0.5, "\n".join(lines), fontsize=13, ha="center", va="center", linespacing=1.8)
     axes.set_axis_off()
@@ -374,21 +373,12 @@ def _labels(graph: LocalGraph) -> list[str]:
     """Return the shortest word of each node as its label."""
     labels = []
     for node in range(len(graph)):
-        symbols = [_symbol(graph.actions, name) for name in graph.word(node)]
-        separator = "" if all(len(symbol) == 1 for symbol in symbols) else " "
-        labels.append(_escape(separator.join(symbols)) or EMPTY)
+        labels.append(_escape(word_label(graph.actions, graph.word(node))))
     return labels
 
 
 def _numbers(graph: LocalGraph) -> list[str]:
     return list(map(str, range(len(graph))))
-
-
-def _symbol(actions: Sequence[str], name: str) -> str:
-    """Return an arrow for the usual moves, curved if left and right are turns."""
-    if set(_TURNS) <= set(actions):
-        return _TURNS.get(name, name)
-    return _ARROWS.get(name, name) if {"left", "right"} <= set(actions) else name
 
 
 def _escape(text: str) -> str:

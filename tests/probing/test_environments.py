@@ -1,9 +1,9 @@
 import gymnasium as gym
 import pytest
 
-from easee.cli.environments import make_env, state_reader, sticky_note
 from easee.envs import Catcher
 from easee.envs.minigrid import minigrid_state
+from easee.probing.environments import make_env, state_reader, sticky_note
 from easee.probing.state_keys import label_of
 
 

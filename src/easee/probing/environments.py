@@ -4,6 +4,7 @@ import ast
 import difflib
 import importlib
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import gymnasium as gym
@@ -64,6 +65,13 @@ def _register(package: str, extra: str) -> None:
             raise ArgumentError(f"no package named {package!r} can be imported") from None
         raise MissingExtraError(package.replace("_", "-"), extra) from None
     gym.register_envs(module)
+
+
+def register_known() -> None:
+    """Register the environments of all packages in `PACKAGES` that are installed."""
+    for package, extra in set(PACKAGES.values()):
+        with suppress(MissingExtraError):
+            _register(package, extra)
 
 
 def sticky_note(name: str, options: Iterable[str]) -> list[str]:

@@ -10,6 +10,7 @@ import pytest
         ("jax", "easee.agents.population.networks", "jax"),
         ("optax", "easee.agents.population", "jax"),
         ("stable_baselines3", "easee.agents.sb3.vec_env", "sb3"),
+        ("ray", "easee.agents.rllib", "rllib"),
     ],
 )
 def test_a_missing_extra_is_named(package, module, extra):

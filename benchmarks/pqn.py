@@ -1,4 +1,4 @@
-"""PQN of `examples/pqn.py` beside the population's DQN: success over training, and speed.
+"""Populations of PQN beside those of DQN: success over training, and speed.
 
     python -m benchmarks.pqn [--tasks goal-31 goal-51 doorkey] [--seeds 10]
     python -m benchmarks.pqn --speed
@@ -12,19 +12,16 @@ in turns, in one process, and prints their steps per second.
 from __future__ import annotations
 
 import argparse
-import importlib
-import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 from rich.console import Console
 
 from easee._utils.files import replacing
-from easee.agents.population import Population, Settings
+from easee.agents.population import Population, PqnPopulation, PqnSettings, Settings
+from easee.agents.population.base import BasePopulation
 from easee.experiments.hard.arms import EXPLORERS, make_tables
 from easee.experiments.hard.comparison import Comparison
 from easee.experiments.hard.figure import COLOUR
@@ -37,8 +34,6 @@ from easee.experiments.harness.store import Store
 from easee.experiments.registry import FIGURES
 from easee.viz.files import save
 
-wait: Any = jax.block_until_ready
-
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "results" / "pqn"
 NAMES = ("uniform", "usual")
@@ -49,16 +44,16 @@ PAINT = dict(zip(LABELS, (COLOUR["uniform"], COLOURS[2], COLOUR["usual"], COLOUR
 PIECE = 12_800  # steps of each run in a measurement of speed
 
 
-def load_pqn() -> Any:
-    """Return the example as a module."""
-    sys.path.append(str(ROOT / "examples"))
-    return importlib.import_module("pqn")
+def make_pqn(task: HardTask, name: str, seeds: int, steps: int) -> PqnPopulation:
+    """Return runs of PQN with an explorer, and with DQN's network."""
+    tables = [make_tables({"task": task.name, "explorer": name}, 0)] * seeds
+    settings = PqnSettings(steps)
+    return PqnPopulation(task.make_world(), tables, range(seeds), settings, task.make_network())
 
 
 def train(task: HardTask, name: str, seeds: int) -> list[Row]:
     """Return the success over training of some seeds of PQN."""
-    pqn = load_pqn()
-    curves = pqn.learn(task, name, pqn.Settings(task.steps), seeds)
+    curves = make_pqn(task, name, seeds, task.steps).advance()
     return [
         Row("pqn", f"{task.name}/pqn-{name}", seed, step, SUCCESS, round(value, 4))
         for seed in range(seeds)
@@ -84,7 +79,8 @@ def compare(tasks: list[str], seeds: int, console: Console) -> None:
                 rows = read_csv(path, "pqn").rows + found  # other processes may have added some
                 with replacing(path) as file:
                     file.write(to_csv(rows, header=True))
-    rows = read_csv(path, "pqn").rows + dqn_rows(tasks)
+    chosen = [row for row in read_csv(path, "pqn").rows if row.arm.partition("/")[0] in tasks]
+    rows = chosen + dqn_rows(tasks)
     comparison = Comparison(LABELS, PAINT, "dqn-uniform", lambda task: task.steps)
     for line in comparison.table(rows):
         console.print(" | ".join(line), highlight=False)
@@ -93,22 +89,18 @@ def compare(tasks: list[str], seeds: int, console: Console) -> None:
 
 def compare_speed(seeds: int, console: Console, times: int = 5) -> None:
     """Print the steps per second of both learners, trained in turns."""
-    task, pqn = TASKS["goal-31"], load_pqn()
-    world, network = task.make_world(), task.make_network()
-    tables = make_tables({"task": task.name, "explorer": "usual"}, 0)
-    program = pqn.Pqn(world, network, pqn.Settings(PIECE))
-    keys = jax.vmap(jax.random.key)(np.arange(seeds))
-    settings = Settings((times + 2) * PIECE, **LEARNER)
-    population = Population(world, [tables] * seeds, range(seeds), settings, network)
-    pieces: dict[str, Callable[[], object]] = {
-        "PQN": lambda: wait(pqn.train(program, tables, keys)),
-        "DQN": lambda: population.advance(PIECE),
+    task, steps = TASKS["goal-31"], (times + 1) * PIECE
+    tables = [make_tables({"task": task.name, "explorer": "usual"}, 0)] * seeds
+    settings = Settings(steps, **LEARNER)
+    learners: dict[str, BasePopulation[Any]] = {
+        "PQN": make_pqn(task, "usual", seeds, steps),
+        "DQN": Population(task.make_world(), tables, range(seeds), settings, task.make_network()),
     }
-    rates: dict[str, list[float]] = {name: [] for name in pieces}
+    rates: dict[str, list[float]] = {name: [] for name in learners}
     for turn in range(times + 1):
-        for name, piece in pieces.items():
+        for name, learner in learners.items():
             began = time.perf_counter()
-            piece()
+            learner.advance(PIECE)
             if turn:  # the first compiles
                 rates[name].append(seeds * PIECE / (time.perf_counter() - began))
     ratios = np.divide(rates["PQN"], rates["DQN"])

@@ -6,7 +6,7 @@ import pytest
 from easee import ArgumentError
 from easee.agents.population import PqnSettings, networks, pqn
 
-SETTINGS = PqnSettings(640, n_envs=2, n_steps=6, batch_size=4, gamma=0.9, return_lambda=0.7)
+SETTINGS = PqnSettings(100, n_envs=2, n_steps=6, batch_size=4, gamma=0.9, return_lambda=0.7)
 
 
 def test_targets_are_means_of_n_step_returns_weighted_by_powers_of_lambda(rng):
@@ -31,14 +31,15 @@ def test_targets_are_means_of_n_step_returns_weighted_by_powers_of_lambda(rng):
 
 def test_updates_reduce_the_error_of_the_actions_taken_until_the_rate_is_0(rng):
     network = networks.Network(hidden=(16,), layer_norm=True)
-    learner = pqn.init(network, SETTINGS, jax.random.key(0), (5,), 3)
+    settings = PqnSettings(96, n_envs=2, n_steps=6, batch_size=4, learning_rate=0.02)
+    learner = pqn.init(network, settings, jax.random.key(0), (5,), 3)
     observations = jnp.asarray(rng.random((4, 5)), jnp.float32)
     actions, targets = jnp.array([0, 1, 2, 0]), jnp.array([1.0, -1.0, 0.5, 0.0])
     batch = observations, actions, targets
-    update = jax.jit(lambda learner: pqn.update(network, SETTINGS, learner, *batch))
+    update = jax.jit(lambda learner: pqn.update(network, settings, learner, *batch))
     first = pqn.loss(network, learner.params, *batch)
     # As many updates as a whole run has, and one more.
-    for _ in range(SETTINGS.total_steps // SETTINGS.batch_size * SETTINGS.n_epochs + 1):
+    for _ in range(settings.total_steps // settings.batch_size * settings.n_epochs + 1):
         before, learner = learner.params, update(learner)
     assert pqn.loss(network, learner.params, *batch) < 0.01 * first
     for old, new in zip(jax.tree.leaves(before), jax.tree.leaves(learner.params), strict=True):

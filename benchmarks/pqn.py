@@ -1,6 +1,6 @@
 """Populations of PQN beside those of DQN: success over training, and speed.
 
-    python -m benchmarks.pqn [--tasks goal-31 goal-51 doorkey] [--seeds 10]
+    python -m benchmarks.pqn [--tasks goal-31 goal-51 doorkey] [--seeds 30]
     python -m benchmarks.pqn --speed
 
 The first trains PQN with epsilon-greedy exploration and with EASEE's usual prior, for as many
@@ -118,7 +118,7 @@ def main() -> None:
     parser.add_argument(
         "--tasks", nargs="+", choices=TASKS, default=["goal-31", "goal-51", "doorkey"]
     )
-    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--seeds", type=int, default=30)
     parser.add_argument("--speed", action="store_true")
     arguments = parser.parse_args()
     console = Console(width=160)

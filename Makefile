@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/pip --quiet --disable-pip-version-check install --constraint constraints.txt
 NEEDS := pyproject.toml constraints.txt
 
-.PHONY: demo test test-studio quick coverage lowest check dist soak docs bench figures plots \
-	screenshots results population clean
+.PHONY: demo test test-studio test-rllib quick coverage lowest check dist soak docs bench \
+	figures plots screenshots results population clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
@@ -28,6 +28,11 @@ quick: $(VENV)/.test
 
 coverage: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 --cov --cov-report=term-missing:skip-covered
+
+# RLlib pins another Gymnasium than constraints.txt.
+test-rllib: $(VENV)-rllib/.done
+	$(VENV)-rllib/bin/python -m pytest -o addopts="--doctest-modules --strict-markers -ra" \
+		tests/rllib src/easee/agents/rllib.py
 
 check: $(VENV)/.test $(VENV)/.check
 	$(BIN)/ruff check .
@@ -101,11 +106,11 @@ population: $(VENV)/.test
 		$(BIN)/easee run $$figure --backend population || exit 1; done
 
 clean:
-	rm -rf $(VENV) $(VENV)-lowest dist demo docs/_build soak/findings .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-rllib dist demo docs/_build soak/findings .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # --- setting up -------------------------------------------------------------------------------
 
-$(BIN)/python $(VENV)-lowest/bin/python:
+$(BIN)/python $(VENV)-lowest/bin/python $(VENV)-rllib/bin/python:
 	$(PYTHON) -m venv $(@D:/bin=)
 	$(@D)/pip --quiet --disable-pip-version-check install --upgrade "pip>=25.1"
 
@@ -133,4 +138,11 @@ $(VENV)/.release: $(NEEDS) | $(BIN)/python
 $(VENV)-lowest/.done: pyproject.toml constraints-lowest.txt | $(VENV)-lowest/bin/python
 	$(VENV)-lowest/bin/pip --quiet --disable-pip-version-check install \
 		--constraint constraints-lowest.txt --editable ".[plot,cvxpy,minigrid,atari]" pytest hypothesis
+	@touch $@
+
+$(VENV)-rllib/.done: pyproject.toml constraints-rllib.txt | $(VENV)-rllib/bin/python
+	$(VENV)-rllib/bin/pip --quiet --disable-pip-version-check install \
+		--constraint constraints-rllib.txt torch  # first, as above
+	$(VENV)-rllib/bin/pip --quiet --disable-pip-version-check install \
+		--constraint constraints-rllib.txt --editable ".[rllib]" pytest hypothesis
 	@touch $@

@@ -12,6 +12,7 @@ import pytest
         ("stable_baselines3", "easee.agents.sb3.vec_env", "sb3"),
         ("sbx", "easee.agents.sbx", "sbx"),
         ("torchrl", "easee.agents.torchrl", "torchrl"),
+        ("ray", "easee.agents.rllib", "rllib"),
     ],
 )
 def test_a_missing_extra_is_named(package, module, extra):

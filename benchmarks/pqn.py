@@ -1,4 +1,4 @@
-"""Populations of PQN beside those of DQN: success over training, and speed.
+"""PQN of `examples/pqn.py` beside the population's DQN: success over training, and speed.
 
     python -m benchmarks.pqn [--tasks goal-31 goal-51 doorkey] [--seeds 30]
     python -m benchmarks.pqn --speed
@@ -12,27 +12,31 @@ in turns, in one process, and prints their steps per second.
 from __future__ import annotations
 
 import argparse
+import importlib
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 from rich.console import Console
 
 from easee._utils.files import replacing
-from easee.agents.population import Population, PqnPopulation, PqnSettings, Settings
-from easee.agents.population.base import BasePopulation
+from easee.agents.population import Population, Settings
 from easee.experiments.hard.arms import EXPLORERS, make_tables
 from easee.experiments.hard.comparison import Comparison
-from easee.experiments.hard.figure import COLOUR
 from easee.experiments.hard.tasks import LEARNER, TASKS, HardTask
-from easee.experiments.hard.training import SUCCESS
+from easee.experiments.hard.training import BACKEND, SUCCESS
 from easee.experiments.harness.figure import Row
-from easee.experiments.harness.plots import COLOURS
 from easee.experiments.harness.rows import read_csv, to_csv
 from easee.experiments.harness.store import Store
 from easee.experiments.registry import FIGURES
 from easee.viz.files import save
+from easee.viz.style import METHODS, styled
+
+wait: Any = jax.block_until_ready
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "results" / "pqn"
@@ -40,20 +44,36 @@ NAMES = ("uniform", "usual")
 LABELS = {
     f"{x}-{name}": f"{x.upper()}, {EXPLORERS[name]}" for name in NAMES for x in ("dqn", "pqn")
 }
-PAINT = dict(zip(LABELS, (COLOUR["uniform"], COLOURS[2], COLOUR["usual"], COLOURS[1]), strict=True))
-PIECE = 6_400  # steps of each run in a measurement of speed
+LOOKS = {  # those of DQN are its own, those of PQN have other colours
+    "dqn-uniform": METHODS["uniform"],
+    "pqn-uniform": METHODS["zeta"],
+    "dqn-usual": METHODS["usual"],
+    "pqn-usual": METHODS["discovered"],
+}
+COMPARISON = Comparison(
+    name="pqn",
+    title="PQN and DQN where a reward must be found",
+    labels=LABELS,
+    baseline="dqn-uniform",
+    steps={name: task.steps for name, task in TASKS.items()},
+    methods={task: list(LABELS) for task in TASKS},
+    backend=BACKEND,
+    config={},
+    looks=LOOKS,
+)
+PIECE = 12_800  # steps of each run in a measurement of speed
 
 
-def make_pqn(task: HardTask, name: str, seeds: int, steps: int) -> PqnPopulation:
-    """Return runs of PQN with an explorer, and with DQN's network."""
-    tables = [make_tables({"task": task.name, "explorer": name}, 0)] * seeds
-    settings = PqnSettings(steps)
-    return PqnPopulation(task.make_world(), tables, range(seeds), settings, task.make_network())
+def load_pqn() -> Any:
+    """Return the example as a module."""
+    sys.path.append(str(ROOT / "examples"))
+    return importlib.import_module("pqn")
 
 
 def train(task: HardTask, name: str, seeds: int) -> list[Row]:
     """Return the success over training of some seeds of PQN."""
-    curves = make_pqn(task, name, seeds, task.steps).advance()
+    pqn = load_pqn()
+    curves = pqn.learn(task, name, pqn.Settings(task.steps), seeds)
     return [
         Row("pqn", f"{task.name}/pqn-{name}", seed, step, SUCCESS, round(value, 4))
         for seed in range(seeds)
@@ -79,28 +99,31 @@ def compare(tasks: list[str], seeds: int, console: Console) -> None:
                 rows = read_csv(path, "pqn").rows + found  # other processes may have added some
                 with replacing(path) as file:
                     file.write(to_csv(rows, header=True))
-    chosen = [row for row in read_csv(path, "pqn").rows if row.arm.partition("/")[0] in tasks]
-    rows = chosen + dqn_rows(tasks)
-    comparison = Comparison(LABELS, PAINT, "dqn-uniform", lambda task: task.steps)
-    for line in comparison.table(rows):
+    rows = read_csv(path, "pqn").rows + dqn_rows(tasks)
+    for line in COMPARISON.table(rows):
         console.print(" | ".join(line), highlight=False)
-    save(comparison.draw("pqn", rows)["pqn"], FOLDER / "pqn.png", dpi=150)
+    with styled():
+        save(COMPARISON.draw(rows)["pqn"], FOLDER / "pqn.png")
 
 
-def compare_speed(seeds: int, console: Console, times: int = 4) -> None:
+def compare_speed(seeds: int, console: Console, times: int = 5) -> None:
     """Print the steps per second of both learners, trained in turns."""
-    task, steps = TASKS["goal-31"], (times + 1) * PIECE
-    tables = [make_tables({"task": task.name, "explorer": "usual"}, 0)] * seeds
-    settings = Settings(steps, **LEARNER)
-    learners: dict[str, BasePopulation[Any]] = {
-        "PQN": make_pqn(task, "usual", seeds, steps),
-        "DQN": Population(task.make_world(), tables, range(seeds), settings, task.make_network()),
+    task, pqn = TASKS["goal-31"], load_pqn()
+    world, network = task.make_world(), task.make_network()
+    tables = make_tables({"task": task.name, "explorer": "usual"}, 0)
+    program = pqn.Pqn(world, network, pqn.Settings(PIECE))
+    keys = jax.vmap(jax.random.key)(np.arange(seeds))
+    settings = Settings((times + 2) * PIECE, **LEARNER)
+    population = Population(world, [tables] * seeds, range(seeds), settings, network)
+    pieces: dict[str, Callable[[], object]] = {
+        "PQN": lambda: wait(pqn.train(program, tables, keys)),
+        "DQN": lambda: population.advance(PIECE),
     }
-    rates: dict[str, list[float]] = {name: [] for name in learners}
+    rates: dict[str, list[float]] = {name: [] for name in pieces}
     for turn in range(times + 1):
-        for name, learner in learners.items():
+        for name, piece in pieces.items():
             began = time.perf_counter()
-            learner.advance(PIECE)
+            piece()
             if turn:  # the first compiles
                 rates[name].append(seeds * PIECE / (time.perf_counter() - began))
     ratios = np.divide(rates["PQN"], rates["DQN"])

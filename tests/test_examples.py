@@ -1,11 +1,16 @@
+import importlib
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import jax
+import numpy as np
 import pytest
 
+from easee.agents.population.networks import Network
 from easee.agents.sb3 import DQN, PPO
+from easee.envs.jax import GoalGrid
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -121,6 +126,39 @@ def test_a_population_learns_with_every_arm():
     rewards = [float(r) for r in re.findall(r"mean reward (-?[\d.]+)", printed)]
     assert len(rewards) == 2
     assert min(rewards) > -0.5  # random actions catch at most one ball in eight
+
+
+@pytest.mark.slow
+def test_pqn_finds_the_goal_sooner_with_easee():
+    printed = run("pqn.py", "goal-31", "--seeds", "2", "--steps", "8000")
+    uniform, easee = (map(float, line.split()[-10:]) for line in printed.splitlines()[1:])
+    assert sum(easee) > sum(uniform)
+
+
+def test_pqn_learns_from_lambda_returns(rng, monkeypatch):
+    """Compare with the mean of n-step returns that weighs them by the powers of lambda."""
+    monkeypatch.syspath_prepend(EXAMPLES)
+    pqn = importlib.import_module("pqn")
+    length, decay, gamma = 6, 0.7, 0.9
+    settings = pqn.Settings(100, n_envs=2, rollout=length, trace_decay=decay, gamma=gamma)
+    learner = pqn.Pqn(GoalGrid(5), Network(hidden=(4,)), settings)
+    params = learner.network.init(jax.random.key(0), (14,), 3)
+    after, rewards = rng.random((length, 2, 14)), rng.random((length, 2))
+    terminated, truncated = np.zeros((2, length, 2), bool)
+    terminated[3, 0] = truncated[2, 1] = True
+    steps = pqn.Step(None, None, rewards, after, terminated, terminated | truncated)
+    values = learner.network.apply(params, after.reshape(-1, 14)).max(axis=1).reshape(length, 2)
+    expected = np.zeros((length, 2))
+    for t, env in np.ndindex(length, 2):
+        ends = np.flatnonzero(steps.done[t:, env])
+        n = int(ends[0]) + 1 if len(ends) else length - t
+        sums = np.cumsum(gamma ** np.arange(n) * rewards[t : t + n, env])
+        goes_on = ~terminated[t : t + n, env]
+        returns = sums + gamma ** np.arange(1, n + 1) * values[t : t + n, env] * goes_on
+        weights = (1 - decay) * decay ** np.arange(n)
+        weights[-1] = decay ** (n - 1)
+        expected[t, env] = weights @ np.asarray(returns)
+    np.testing.assert_allclose(learner.returns(params, steps), expected, rtol=1e-5)
 
 
 @pytest.mark.slow

@@ -23,12 +23,7 @@ from easee.agents.population.bonuses import NO_BONUS, Bonus
 from easee.agents.population.curves import Curves, Scores
 from easee.agents.population.networks import ActorCritic
 from easee.agents.population.ppo import Learner, PpoSettings, Rollout
-from easee.agents.population.world_population import (
-    WorldPopulation,
-    flatten_rollout,
-    new_episodes,
-    restart_ended,
-)
+from easee.agents.population.world_population import WorldPopulation, restart_ended
 from easee.agents.reference_policy import mixed_floors
 from easee.envs.jax import World
 from easee.errors import ArgumentError
@@ -158,13 +153,19 @@ def _init_runs(static: StaticArgs, bins: int, keys: Array) -> Run:
         return Run(
             ppo.init(network, settings, weights_key, world.observation_shape, world.n_actions),
             explorers.init(n_envs),
-            new_episodes(world, world.reset(reset_key), reset_key, settings.n_envs),
+            _new_episodes(world, world.reset(reset_key), reset_key, settings.n_envs),
             Scores.empty(bins, n_envs),
             bonus.init(bonus_key, world),
         )
 
     runs: Run = jax.vmap(init_run)(keys)
     return runs
+
+
+def _new_episodes(world: World, state: Any, key: Array, n_envs: int) -> Any:
+    """Return the first states of new episodes with the layout of a state, (n_envs, ...)."""
+    keys = jax.random.split(key, n_envs)
+    return jax.vmap(world.restart, in_axes=(None, 0))(state, keys)
 
 
 @partial(jax.jit, static_argnums=0, donate_argnums=1)
@@ -250,7 +251,7 @@ def _play(
         first = jax.tree.map(lambda leaf: leaf[0], run.state)
         run = run._replace(
             explorer=explorers.init((n_envs,)),
-            state=new_episodes(static.world, first, jax.random.fold_in(key, 2**31 - 1), n_envs),
+            state=_new_episodes(static.world, first, jax.random.fold_in(key, 2**31 - 1), n_envs),
             scores=Scores.empty(1, (n_envs,)),
         )
         played: Run = jax.lax.fori_loop(0, count, step, run)
@@ -265,7 +266,7 @@ def _with_advantages(static: StaticArgs, run: Run, steps: Step) -> Rollout:
     world, network, settings, _ = static
 
     def values_of(packed: Any) -> Array:
-        flat = flatten_rollout(packed)
+        flat = _flatten(packed)
         values = network.values(run.learner.params, jax.vmap(world.unpack)(flat))
         return values.reshape(-1, settings.n_envs)
 
@@ -284,7 +285,7 @@ def _with_advantages(static: StaticArgs, run: Run, steps: Step) -> Rollout:
 def _update(static: StaticArgs, learner: Learner, rollout: Rollout, key: Array) -> Learner:
     """Return the learner after some epochs over a rollout, each in random minibatches."""
     world, network, settings, _ = static
-    flat = flatten_rollout(rollout)
+    flat = _flatten(rollout)
     size = settings.rollout_steps
     keys = jax.random.split(key, settings.n_epochs)
     orders = jax.vmap(lambda k: jax.random.permutation(k, size))(keys)
@@ -296,3 +297,8 @@ def _update(static: StaticArgs, learner: Learner, rollout: Rollout, key: Array) 
 
     learner, _ = jax.lax.scan(update, learner, orders.reshape(-1, settings.batch_size))
     return learner
+
+
+def _flatten(tree: Any) -> Any:
+    """Return arrays (n_steps, n_envs, ...) as (n_steps * n_envs, ...)."""
+    return jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]), tree)

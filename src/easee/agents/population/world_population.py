@@ -93,14 +93,3 @@ def restart_ended(world: World, state: Any, done: Array, key: Array) -> Any:
     """Return the state, or that of a new episode if this one is done."""
     restarted = world.restart(state, key)
     return jax.tree.map(lambda new, old: jnp.where(done, new, old), restarted, state)
-
-
-def new_episodes(world: World, state: Any, key: Array, n_envs: int) -> Any:
-    """Return the first states of new episodes with the layout of a state, (n_envs, ...)."""
-    keys = jax.random.split(key, n_envs)
-    return jax.vmap(world.restart, in_axes=(None, 0))(state, keys)
-
-
-def flatten_rollout(tree: Any) -> Any:
-    """Return arrays (n_steps, n_envs, ...) as (n_steps * n_envs, ...)."""
-    return jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]), tree)

@@ -21,7 +21,7 @@ from easee.experiments.harness.statistics import (
     mean_interval,
     stratified_interval,
 )
-from easee.viz.style import METHODS
+from easee.viz.style import METHODS, Look
 
 SEEDS = 30
 HEADER = [
@@ -44,6 +44,7 @@ class Comparison:
         backend: what trains the runs.
         config: everything else that the results depend on, as plain data.
         settings: by method, additional settings of its runs.
+        looks: by method, how it is drawn.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Comparison:
     backend: Backend
     config: Mapping[str, Any]
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    looks: Mapping[str, Look] = field(default_factory=lambda: METHODS)
 
     def figure(self, steps: int | None = None) -> Figure:
         """Return the figure, with the tasks' own numbers of steps or another."""
@@ -115,7 +117,7 @@ class Comparison:
             total = self.steps[task.name]
             curves = with_all_parts((r for r in rows if r.arm.startswith(f"{task.name}/")), total)
             for method in arms:
-                look = METHODS[method].called(self.labels[method])
+                look = self.looks[method].called(self.labels[method])
                 draw_means(each, curves, f"{task.name}/{method}", look, metric=SUCCESS)
             each.set_title(task.name.removeprefix("MiniGrid-").removesuffix("-v0"))
             steps_axis(each)

@@ -162,7 +162,8 @@ def test_discovered_priors_can_be_compiled(tmp_path):
     assert "41 (exact)" in invoke("compile", path, "--depth", 4).output
 
 
-def test_discover_obeys_budget_tolerance_and_options():
+def test_discover_obeys_budget_tolerance_and_options(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # what an unfinished search found is kept here
     result = invoke(
         *("discover", "--env", "easee/RotationGrid-v0", "--option", "size=8", "--states", 30),
         *("--tolerance", 0.3, "--budget", 4000),

@@ -408,3 +408,10 @@ def test_weights_over_many_orders_of_magnitude(weights):
     policy = easee.balance(graph, weights=weights)
     gap = easee.duality_gap(graph, policy.probabilities, weights=weights)
     assert policy.gap <= 1e-9 and gap == pytest.approx(policy.gap, abs=1e-12)
+
+
+def test_shares_that_create_mass_have_no_gap_that_is_too_small():
+    """These weights, over 14 orders of magnitude, end in a crossover with inaccurate shares."""
+    graph = unroll(priors.get("rotation-grid-complete"), 6)
+    weights = [9.21e9, 3.63e10, 8.83e-4, 1.77e-3, 6.09e-4, 7.34e10]
+    assert balance(graph, weights=weights).gap <= 1e-9

@@ -26,6 +26,7 @@ CROSSOVER_FACTOR = 1e-2  # ratio of mu between two attempts
 ROUGH_MU = 1e-8  # from here on the flows of the interior-point method are candidates
 LAST_MU = 1e-15  # beyond this the interior-point method only accumulates rounding errors
 ROUNDS = 6  # of correcting the tight edges in a crossover
+VISITED = 0.5  # sum of the shares of a node above which it is visited; it is 0 or about 1
 BEYOND_DOUBT = 0.1  # share of the tolerance: a candidate with a smaller gap is taken at once
 
 
@@ -108,15 +109,22 @@ class _Best:
 
     def offer(self, shares: Floats | None) -> None:
         if shares is not None and np.isfinite(shares).all():
-            gap = self.objective.gap(push(self.objective.network, shares))
+            net = self.objective.network
+            # Scaled first: the gap of a flow that creates mass would be too small.
+            shares = _scaled(net, shares)
+            gap = self.objective.gap(push(net, shares))
             if gap < self.gap:
                 self.gap, self.shares = gap, shares
 
 
+def _scaled(net: Network, shares: Floats) -> Floats:
+    """Scale the shares of each node that is visited to sum 1."""
+    total = sum_at(net.tails, shares, net.n_nodes)
+    return shares / np.where(total > VISITED, total, 1.0)[net.tails]
+
+
 def _fill_unvisited(net: Network, shares: Floats) -> Floats:
     """Scale the shares of each node to sum 1, with equal shares at nodes that are never visited."""
-    total = sum_at(net.tails, shares, net.n_nodes)
+    visited = sum_at(net.tails, shares, net.n_nodes) > VISITED
     count = np.bincount(net.tails, minlength=net.n_nodes)
-    visited = total > 0.5
-    total[~visited] = 1.0
-    return np.where(visited[net.tails], shares / total[net.tails], 1.0 / count[net.tails])
+    return np.where(visited[net.tails], _scaled(net, shares), 1.0 / count[net.tails])

@@ -43,12 +43,13 @@ def table(rows: list[Row]) -> list[list[str]]:
     lines = [[*header, *PLAYS]]
     for task in TASKS:
         of_task = [row for row in rows if row.arm.startswith(f"{task}/")]
-        for arm, runs in measure_arms(of_task, TASKS[task]).items():
+        measured = measure_arms(of_task, TASKS[task])
+        for arm in (arm for arm in _arms() if arm in measured):
             played = [
                 [row.value for row in of_task if (row.arm, row.metric) == (arm, metric)]
                 for metric in PLAYS
             ]
-            measures = [runs.last, runs.whole, *played]
+            measures = [measured[arm].last, measured[arm].whole, *played]
             lines.append([*arm.split("/"), *(cell(mean_interval(m)) for m in measures)])
     return lines
 

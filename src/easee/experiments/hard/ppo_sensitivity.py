@@ -67,6 +67,7 @@ def draw(rows: list[Row]) -> dict[str, Any]:
             if shown:
                 curve(each, shown, means, look)
         label_ticks(each, COEFFICIENTS)
+        each.margins(x=0.12)  # keeps the labels of neighbouring panels apart
         each.set(title=f"{task}, {TASKS[task]:,} steps", ylim=(0, 1))
     axes[0].set_ylabel("mean success over training")
     add_legend(figure, axes, [look.name for look in looks.values()])

@@ -102,7 +102,7 @@ results: $(VENV)/.test
 
 # The experiments that need a GPU. All seeds of a figure are trained as one program.
 population: $(VENV)/.test
-	for figure in $(POPULATION); do \
+	for figure in $(POPULATION) $(PPO); do \
 		$(BIN)/easee run $$figure --backend population || exit 1; done
 
 clean:

@@ -24,7 +24,7 @@ from easee.studio.limits import MAX_DEPTH, checked_between
 from easee.studio.png import data_url
 from easee.studio.prior_text import read_prior
 
-# Environments that make another one from a text, which may import any module.
+# These load another environment by a name that may import any module, so they are refused.
 _WRAPPERS = ("GymV21Environment-v0", "GymV26Environment-v0")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?|true|false|none", re.IGNORECASE)
 _STATE = re.compile(

@@ -49,6 +49,6 @@ def check_arguments(kind: object, arguments: Mapping[str, Any]) -> str:
 
 
 def perform(kind: str, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    """Do a task; those that take steps in an environment report them."""
+    """Do a task. If it takes steps in an environment, it reports how many."""
     more = {"progress": progress} if kind in INTERRUPTIBLE else {}
     return TASKS[kind](**arguments, **more)

@@ -50,7 +50,7 @@ def action_kind(spec: TensorSpec, action_key: Key) -> ActionKind:
 
 
 def action_numbers(action: torch.Tensor, one_hot: bool, shape: torch.Size) -> torch.Tensor:
-    """Return actions as integers of a shape, one number per node."""
+    """Return actions, numbers or one-hot, as integers with one number per node."""
     numbers = action.long().argmax(-1) if one_hot else action.long()
     if numbers.numel() != shape.numel():
         raise ArgumentError(

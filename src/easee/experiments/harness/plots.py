@@ -128,7 +128,7 @@ def add_legend(
 
 
 def steps_axis(axes: Any) -> None:
-    """Write numbers of steps on the x axis as 50k, with few ticks."""
+    """Label the x axis with a few numbers of steps, written as 50k."""
     axes.xaxis.set_major_locator(_locator(4))
     axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:,.0f}k" if x else "0")
 

@@ -103,7 +103,9 @@ def compare(tasks: list[str], seeds: int, console: Console) -> None:
     for line in COMPARISON.table(rows):
         console.print(" | ".join(line), highlight=False)
     with styled():
-        save(COMPARISON.draw(rows)["pqn"], FOLDER / "pqn.png")
+        figure = COMPARISON.draw(rows)["pqn"]
+        for kind in ("png", "svg"):
+            save(figure, FOLDER / f"pqn.{kind}")
 
 
 def compare_speed(seeds: int, console: Console, times: int = 5) -> None:

@@ -461,3 +461,11 @@ def test_errors_quote_at_most_a_line(text):
     with pytest.raises(PriorError) as error:
         Equivalences.parse(text)
     assert len(str(error.value)) < 500
+
+
+def test_every_relation_is_equivalent_even_if_completion_stops_before_it():
+    long = "b c a b a b c a b a b c a b a"
+    pairs = [(long, ""), ("a d d", "b"), ("a c", ""), ("", "d b d a a")]
+    omega = Equivalences(list("abcd"), pairs)
+    assert all(omega.equivalent(u, v) for u, v in pairs)
+    assert omega.equivalent(f"a c {long}", "c a") is True

@@ -26,7 +26,7 @@ from easee.flow.gain import gain
 from easee.flow.growth import growth, never_taken
 from easee.flow.network import push
 from easee.flow.objective import Objective, make_objective
-from easee.flow.solve import optimal_shares
+from easee.flow.solve import optimal_shares, visiting_all
 from easee.graph import LocalGraph, unroll
 from easee.priors.equivalences import Equivalences
 from easee.priors.rates import action_floors
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 # Shares of the sum of all weights. A layer with weight w changes the objective by at most w log n,
 # and the slope of a path by at most 745 w, since the logarithm of the smallest float is -745.
-NEGLIGIBLE_WEIGHTS = (1e-14, 1e-12)
+NEGLIGIBLE_WEIGHTS = (1e-14, 1e-12, 1e-11)
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +224,9 @@ def balance(
             with suppress(ArgumentError):  # no node of interest has any weight left
                 simpler = make_objective(graph, weights=kept, interest=interest, outcomes=outcomes)
                 other = optimal_shares(graph, simpler, tolerance)
-                shares = min(shares, other, key=lambda found: _gap(objective, found))
+                # Nodes without a weight may be unvisited, which costs too much with a small one.
+                found = shares, other, visiting_all(objective.network, other)
+                shares = min(found, key=lambda each: _gap(objective, each))
     with timed("certificate"):
         visits = push(objective.network, shares)
         probabilities = np.zeros(graph.successors.shape)

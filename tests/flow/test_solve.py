@@ -415,3 +415,28 @@ def test_shares_that_create_mass_have_no_gap_that_is_too_small():
     graph = unroll(priors.get("rotation-grid-complete"), 6)
     weights = [9.21e9, 3.63e10, 8.83e-4, 1.77e-3, 6.09e-4, 7.34e10]
     assert balance(graph, weights=weights).gap <= 1e-9
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [
+        73,  # crossover: Newton's method has to divide visits by e^100 and more
+        107,  # no crossover: the interior-point method has to go on to a very small mu
+    ],
+)
+def test_nodes_of_interest_whose_visits_underflow(seed):
+    graph = unroll(Equivalences(["a", "b", "c"], ["a a ~ b b"]), 5)
+    interest = np.random.default_rng(seed).random(len(graph)) < 0.5
+    weights = [62.33138116506516, 572.8882932923404, 38.86418018650757, 0.2892931712459492, 1.73668]
+    policy = balance(graph, weights=weights, interest=interest)
+    assert_certified(policy, weights, interest)
+    assert policy.gap <= 1e-9
+
+
+def test_nodes_that_only_a_negligible_weight_asks_for_are_visited():
+    """Without the small weights, an optimal policy does not visit every node of their layers."""
+    graph = unroll(priors.get("rotation-grid-complete"), 6)
+    weights = [1.24e-16, 3.83e-19, 0.329, 2.21e-15, 1.96e-17, 0.671]
+    policy = balance(graph, weights=weights)
+    assert_certified(policy, weights)
+    assert policy.gap <= 1e-9 and policy.visits.min() > 0

@@ -574,3 +574,14 @@ def test_problems_that_do_not_fit_in_memory_are_rejected(monkeypatch):
     graph = unroll(priors.get("catcher"), 9)
     with pytest.raises(easee.GraphTooLargeError, match="up to 10: .*lower the depth"):
         balance(graph, outcomes=random_outcomes(graph, 5, 3))
+
+
+def test_the_gap_may_rise_on_the_way_to_the_optimum():
+    """Here it rises for six iterations of the interior-point method, from 4e-9 to 1e-4."""
+    graph = unroll(Equivalences(list("abc"), ["b b a b ~ b b b a", "b b c b b a ~"]), 5)
+    rng = np.random.default_rng(1158423899)
+    states = int(rng.integers(1, 9))
+    kinds = rng.choice([0, 0, 1, 2, 0.01], (int(rng.integers(1, 10)), states))
+    rows = kinds[rng.integers(0, len(kinds), len(graph))]
+    outcomes = rows / rows.sum(axis=1, keepdims=True)
+    assert_certified(balance(graph, outcomes=outcomes), outcomes)

@@ -95,7 +95,7 @@ def central_path(
     `slack` is S0 (m,), `linearise` returns the linear system at a point, and `least_mu` is the
     smallest mu to aim for.
     """
-    flow = _initial_flow(objective.network)
+    flow = initial_flow(objective.network)
     visits = inflow(objective.network, flow)
     reward = objective.gradient(visits)
     value = best_values(objective.network, reward)
@@ -136,7 +136,7 @@ def _longest(point: Iterate, step: NewtonStep) -> float:
     return 1.0 / max(steepest, TO_BOUNDARY)
 
 
-def _initial_flow(net: Network) -> Floats:
+def initial_flow(net: Network) -> Floats:
     """Return a positive flow (m,) with enough mass everywhere.
 
     It is the mean of one flow for every layer: uniform over the layer and the ends before it, back

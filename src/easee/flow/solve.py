@@ -13,8 +13,8 @@ from easee.flow.deterministic.interior_point import node_central_path, tight_edg
 from easee.flow.deterministic.max_entropy_flow import max_entropy_flow
 from easee.flow.deterministic.potentials import conserves_mass, uniform_visits
 from easee.flow.deterministic.symmetry import quotient
-from easee.flow.interior_point import Iterate
-from easee.flow.network import Network, push
+from easee.flow.interior_point import Iterate, initial_flow
+from easee.flow.network import Network, push, shares_of
 from easee.flow.objective import NodeEntropy, Objective, StateEntropy
 from easee.flow.stochastic.candidates import candidates
 from easee.flow.stochastic.time_expanded import time_expand
@@ -24,9 +24,11 @@ SMALL = 600  # up to this number of nodes, looking for symmetry takes longer tha
 FIRST_CROSSOVER = 1e-7  # the first mu at which a crossover is tried
 CROSSOVER_FACTOR = 1e-2  # ratio of mu between two attempts
 ROUGH_MU = 1e-8  # from here on the flows of the interior-point method are candidates
-LAST_MU = 1e-15  # beyond this the interior-point method only accumulates rounding errors
+LAST_MU = 1e-15  # beyond this the interior-point method mostly accumulates rounding errors
+LAST_RESORT_MU = 1e-20  # but it helps where nodes of interest have visits that underflow
 ROUNDS = 6  # of correcting the tight edges in a crossover
 VISITED = 0.5  # sum of the shares of a node above which it is visited; it is 0 or about 1
+EVERYWHERE = 1e-12  # part of a flow that visits all nodes; it costs about this much entropy
 BEYOND_DOUBT = 0.1  # share of the tolerance: a candidate with a smaller gap is taken at once
 
 
@@ -82,7 +84,8 @@ def _solve_network(objective: NodeEntropy, tolerance: float) -> Floats:
             tight = tight_edges(objective, previous, point)
             best.offer(exact_shares(objective, tight, point.visits, rounds=ROUNDS))
             threshold = point.mu * CROSSOVER_FACTOR
-        if best.gap <= tolerance or point.mu <= LAST_MU:
+        last = LAST_MU if rough.gap <= tolerance else LAST_RESORT_MU
+        if best.gap <= tolerance or point.mu <= last:
             break
         previous = point
     rough.offer(point.flow / point.visits[net.tails])
@@ -97,6 +100,12 @@ def _may_use_all(objective: NodeEntropy) -> bool:
     net = objective.network
     share = np.add.reduceat(objective.counts.astype(float), net.layers[:-1]) / np.diff(net.layers)
     return bool(np.isin(share, (0.0, 1.0)).all() and net.inner.sum() == net.layers[-2])
+
+
+def visiting_all(net: Network, shares: Floats) -> Floats:
+    """Return the shares (m,) of a flow with a very small part everywhere, and else as given."""
+    flow = shares * push(net, shares)[net.tails]
+    return shares_of(net, (1.0 - EVERYWHERE) * flow + EVERYWHERE * initial_flow(net))
 
 
 class _Best:

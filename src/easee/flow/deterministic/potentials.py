@@ -30,6 +30,7 @@ MAX_STEPS = 40
 LOG_VISITS = (-460.0, 100.0)
 NEGLIGIBLE = -50.0  # smaller log-visits do not limit the length of a step
 PRECISION = 1e-14  # of the mass in a group, relative to the mass that flows through it
+FAR = 0.5  # relative error of a group's mass above which logarithms of the mass are compared
 ACCEPTABLE = 1e-3  # largest error if rounding stops Newton's method; the duality gap decides later
 
 
@@ -98,7 +99,10 @@ def _conserve_in_groups(
         previous, error = error, groups.error(excess, mass)
         if error <= PRECISION or (previous < ACCEPTABLE and previous <= 2 * error):
             break
-        step = groups.solve(mass / omega, excess)
+        conductance = mass / omega
+        if error > FAR:
+            excess = groups.log_excess(conductance, excess, mass)
+        step = groups.solve(conductance, excess)
         change = groups.drop(step) / omega
         # exp is far from linear: no relevant visit may change by more than a factor e^2.
         before, after = (np.maximum(x, NEGLIGIBLE) for x in (log_density, log_density - change))
@@ -150,6 +154,22 @@ class _Groups:
         through = sum_at(self.arrival, mass, self.count + 1)[: self.count]
         relative = np.abs(excess) / np.maximum(through, 1e-100)
         return float(np.max(relative, initial=0.0))
+
+    def log_excess(self, conductance: Floats, excess: Floats, mass: Floats) -> Floats:
+        """Return the excess (count,), or a larger one where inflow and outflow differ by orders.
+
+        There Newton's method would divide the larger one by e in each step, which takes hundreds
+        of steps if the optimal visits underflow. So the equation log(inflow) = log(outflow) takes
+        the place of inflow = outflow, scaled such that the linearisation is the same.
+        """
+        size, least = self.count + 1, np.finfo(float).tiny
+        into = np.maximum(sum_at(self.arrival, mass, size)[:-1], least)
+        onward = np.maximum(into - excess, least)
+        ratio = np.log(into / onward)
+        slope_in = sum_at(self.arrival, conductance, size)[:-1]
+        slope_on = sum_at(self.value, conductance, size)[:-1]
+        mean = (slope_in + slope_on) / np.maximum(slope_in / into + slope_on / onward, least)
+        return np.where(np.abs(ratio) > 1.0, ratio * mean, excess)
 
     @cached_property
     def _isolated(self) -> Ids:

@@ -20,7 +20,7 @@ from easee.flow.stochastic.time_expanded import TimeExpanded
 ROUNDS = 3  # of restricting the problem to the used edges
 COMPARED_MU = 1e-9  # the flow at about this mu is compared with the last one
 FAR_LARGER = 1e5  # ratio of flow and scaled slack of a used edge; 100 times less if both go to 0
-PROGRESS = 0.5  # largest ratio of successive gaps that counts as progress
+PROGRESS = 0.5  # largest ratio of successive gaps, or values of mu, that counts as progress
 PATIENCE = 6  # iterations without progress
 
 
@@ -41,12 +41,14 @@ def candidates(problem: TimeExpanded) -> Iterator[Floats]:
 
 def _interior_solution(problem: TimeExpanded) -> tuple[Floats, Mask]:
     """Return the best flow (m,) of the interior-point method, and the edges that it uses."""
-    smallest, without_progress = np.inf, 0
+    smallest, mu, without_progress = np.inf, np.inf, 0
     best_flow: Floats | None = None
     for point in state_central_path(problem):
         flow = _conserving(problem, point.flow)
         gap = problem.gap(push(problem.network, shares_of(problem.network, flow)))
-        without_progress = 0 if gap < PROGRESS * smallest else without_progress + 1
+        # The gap may rise for a while as mu falls: then nodes of little mass are not settled yet.
+        progress = gap < PROGRESS * smallest or point.mu < PROGRESS * mu
+        without_progress, mu = 0 if progress else without_progress + 1, min(mu, point.mu)
         if best_flow is None or gap < smallest:
             best_flow, smallest, best_point = flow, gap, point
         converged = point.mu <= 2 * LEAST_MU

@@ -1,3 +1,4 @@
+import re
 from functools import partial
 
 import jax
@@ -5,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import easee.agents.population.population as program
 from easee.agents.population import Population, Settings
 from easee.agents.population.bonuses import NO_BONUS, CountBonus, RndBonus
 from easee.agents.population.replay import StateReplay
@@ -120,3 +122,21 @@ def test_something_else_than_a_bonus_is_rejected():
 def test_no_bonus_adds_nothing():
     assert NO_BONUS.rewards((), None, None)[1] == 0.0
     assert StateReplay.empty(3, jnp.int16(0)).ends.dtype == bool
+
+
+@pytest.mark.skipif(jax.default_backend() != "cpu", reason="the program differs on a GPU")
+@pytest.mark.parametrize("bonus", [NO_BONUS, CountBonus(bins=2**10)])
+def test_the_replay_buffer_is_not_copied(bonus):
+    settings = Settings(600, buffer_size=4321, n_steps=3)
+    runs = [explorers.uniform(3)] * 2, [0, 1]
+    population = Population(GoalGrid(5), *runs, settings, bonus=bonus)
+    lowered = program._train.lower(
+        population._static(learns=True),
+        population.runs,
+        population.tables,
+        population.keys,
+        first=0,
+        rollouts=1,
+    )
+    copies = re.findall(r"= (\S*\[2,4321[^\]]*\])\S* copy\(", lowered.compile().as_text())
+    assert not copies

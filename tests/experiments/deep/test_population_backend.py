@@ -144,10 +144,10 @@ def test_invalid_minutes_are_rejected(tmp_path, backend, minutes):
         run_missing(figure, tmp_path, seeds=1, backend=backend, minutes=minutes)
 
 
-def test_programs_on_a_cpu_have_at_most_32_runs():
+def test_programs_on_a_cpu_have_at_most_8_runs():
     runs = CATCHER.runs(20)
     parts = population.BACKEND.parts(runs)
-    assert [len(part) for part in parts] == [32, 28]
+    assert [len(part) for part in parts] == [*[8] * 7, 4]
     assert [run for part in parts for run in part] == runs
 
 

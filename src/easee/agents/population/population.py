@@ -27,7 +27,7 @@ from easee.explorers import jax as explorers
 from easee.explorers.jax import Tables
 from easee.policy_text import AnyPolicy
 
-MAX_UNROLLED = 8  # up to this many steps between updates are unrolled instead of compiled as a loop
+MAX_UNROLLED = 8  # up to this many steps between updates are unrolled on a GPU
 
 
 class Population(WorldPopulation[Settings]):
@@ -152,7 +152,7 @@ def _collect_and_update(
     def step(i: Array, run: Run) -> Run:
         return _step(static, run, tables, key, first + i)
 
-    run = jax.lax.fori_loop(0, freq, step, run, unroll=freq <= MAX_UNROLLED)
+    run = jax.lax.fori_loop(0, freq, step, run, unroll=_unrolls(freq))
     last = first + freq
     # The weights have not changed since `first`, so the target may be copied at any step between.
     learner, novelty = dqn.sync_target(settings, run.learner, first, last), run.bonus
@@ -171,6 +171,15 @@ def _collect_and_update(
             batch = _make_batch(world, segments, extra)
             learner = dqn.update(network, settings, learner, batch)
     return run._replace(learner=learner, bonus=novelty)
+
+
+def _unrolls(steps: int) -> bool:
+    """Return whether the steps between two updates are unrolled.
+
+    That saves kernel launches on a GPU. On a CPU, XLA would fuse the last write to the replay
+    buffer with the reads of the update, and copy the whole buffer because of that.
+    """
+    return steps <= MAX_UNROLLED and jax.default_backend() != "cpu"
 
 
 def _make_batch(world: World, segments: Segments, extra: Array) -> Batch:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 INTERVAL = 2.0  # seconds between two progress reports
 PAUSE = 60.0  # least number of seconds between two checkpoints
 WORTH = 20.0  # least time between two checkpoints, in multiples of the time to write one
-MAX_RUNS_ON_CPU = 32  # more runs in one program are slower there: their weights exceed the cache
+MAX_RUNS_ON_CPU = 8  # more are slower there, see benchmarks/runs_per_program.py
 
 
 @dataclass(frozen=True)

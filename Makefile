@@ -82,8 +82,8 @@ figures: $(VENV)/.test
 	$(BIN)/python docs/run_notebook.py
 
 LOCAL := fig3 depth heatmap doorkey sensitivity holding wrong discovery usual
-POPULATION := hard-search hard hard-depth catcher catcher-depth catcher-width catcher-readings \
-	freeway boxing carnival
+POPULATION := hard-search hard-search-minigrid hard hard-depth catcher catcher-depth \
+	catcher-width catcher-readings freeway boxing carnival
 PPO := hard-ppo-search hard-ppo hard-ppo-sensitivity
 
 # The pictures in results/, drawn again from the runs that are there.

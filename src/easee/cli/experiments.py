@@ -30,7 +30,10 @@ Folder = Annotated[
     ),
 ]
 Backend = Annotated[
-    str, typer.Option(help="local, ray, or population: DQN for all seeds at once, on a GPU.")
+    str,
+    typer.Option(
+        help="local, ray, or population: all seeds of DQN or PPO at once, on a GPU or a CPU."
+    ),
 ]
 
 

@@ -23,7 +23,7 @@ DEEP = (
 HARD = (
     hard.FIGURE,
     hard_depth.FIGURE,
-    hard_search.FIGURE,
+    *hard_search.FIGURES,
     ppo_figure.FIGURE,
     ppo_search.FIGURE,
     ppo_sensitivity.FIGURE,

@@ -119,7 +119,7 @@ def test_committed_results_belong_to_the_figure(name):
 
 def test_the_chosen_learner_is_the_best_of_the_search_at_its_cost():
     rows = Store(FIGURES["hard-search"], RESULTS / "hard-search").read().rows
-    found = measures.measure_arms(rows, search.TASK.steps)
+    found = measures.measure_arms(rows, search.SEARCHES["hard-search"].steps)
     learners = {arm: np.mean(runs.whole) for arm, runs in found.items() if "uniform/" in arm}
     cheap = {arm: v for arm, v in learners.items() if "update every 4" not in arm}
     assert max(cheap, key=cheap.__getitem__) == "uniform/chosen"
@@ -157,6 +157,8 @@ def test_easee_halves_the_steps_on_doorkey():
         ("goal-101", 0.1),
         ("doorkey", 0.6),
         ("MiniGrid-Empty-16x16-v0", 0.2),
+        ("MiniGrid-Unlock-v0", 0.5),
+        ("MiniGrid-KeyCorridorS3R1-v0", 0.2),
     ],
 )
 def test_easee_is_ahead_of_temporally_extended_exploration(task, lead):

@@ -6,15 +6,12 @@ The rivals' own parameters are then chosen the same way.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
-from easee.experiments.hard import search
 from easee.experiments.hard.ppo_training import BACKEND, LEARNER, STEPS
-from easee.experiments.hard.tasks import BINS
-from easee.experiments.harness.figure import Figure, runs_of
+from easee.experiments.hard.search import SEARCHES, search_figure
 
-TASK = search.TASK
+TASK = SEARCHES["hard-search"]
 TOTAL = STEPS[TASK.name]
 BASE = dict(LEARNER) | {"ent_coef": 0.01}
 # Each learner differs from `BASE` in one or two settings.
@@ -45,13 +42,4 @@ def _arms() -> dict[str, dict[str, Any]]:
     return learners | {f"rival/{name}": common | settings for name, settings in RIVALS.items()}
 
 
-FIGURE = Figure(
-    name="hard-ppo-search",
-    title=f"hyperparameters of PPO and of the rivals on {TASK.name}",
-    runs=runs_of(_arms()),
-    seeds=10,
-    backends={"population": BACKEND},
-    draw=partial(search.draw, "hard-ppo-search", TOTAL),
-    table=partial(search.table, TOTAL),
-    config={"learner": BASE, "bins": BINS, "steps": TOTAL},
-)
+FIGURE = search_figure("hard-ppo-search", "PPO", TASK, TOTAL, _arms(), backend=BACKEND, base=BASE)

@@ -1,25 +1,28 @@
-"""`hard-search`: the choice of DQN's hyperparameters and of the rivals' parameters.
+"""`hard-search`, `hard-search-minigrid`: DQN's hyperparameters and the rivals' parameters.
 
 The learner is chosen for epsilon-greedy exploration, on the smallest goal grid, by its mean success
-over training. The rivals' own parameters are then chosen the same way. EASEE has none.
+over training. The rivals' own parameters are then chosen the same way. EASEE has none. The same
+settings are compared on a stock MiniGrid, with convolutions, to see whether the choice holds there;
+with EASEE, too, to see whether its lead depends on it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from easee.experiments.hard.measures import measure_arms
-from easee.experiments.hard.tasks import BINS, LEARNER, TASKS
+from easee.experiments.hard.tasks import BINS, LEARNER, TASKS, HardTask
 from easee.experiments.hard.training import BACKEND
-from easee.experiments.harness.figure import Figure, Row, runs_of
+from easee.experiments.harness.figure import Backend, Figure, Row, runs_of
 from easee.experiments.harness.plots import points
 from easee.experiments.harness.rows import count_seeds, seeds_text
 from easee.experiments.harness.statistics import cell, mean_interval
 from easee.viz.files import subplots
-from easee.viz.style import METHODS, WIDTH
+from easee.viz.style import METHODS, WIDTH, Look
 
-TASK = TASKS["goal-31"]
+SEARCHES = {"hard-search": TASKS["goal-31"], "hard-search-minigrid": TASKS["MiniGrid-Unlock-v0"]}
 # Each learner differs from `LEARNER` in one or two settings.
 LEARNERS: dict[str, dict[str, Any]] = {
     "chosen": {},
@@ -47,15 +50,20 @@ RIVALS: dict[str, dict[str, Any]] = {
 }
 
 
-def _arms() -> dict[str, dict[str, Any]]:
-    common = {"task": TASK.name, "steps": TASK.steps, "explorer": "uniform"}
-    learners = {f"uniform/{name}": common | {"learner": v} for name, v in LEARNERS.items()}
+def _arms(task: HardTask) -> dict[str, dict[str, Any]]:
+    common = {"task": task.name, "steps": task.steps, "explorer": "uniform"}
+    explorers = ("uniform", "usual") if task.convolutions else ("uniform",)
+    learners = {
+        f"{explorer}/{name}": common | {"explorer": explorer, "learner": learner}
+        for explorer in explorers
+        for name, learner in LEARNERS.items()
+    }
     return learners | {f"rival/{name}": common | settings for name, settings in RIVALS.items()}
 
 
-def table(task_steps: int, rows: list[Row]) -> list[list[str]]:
+def table(steps: int, rows: list[Row]) -> list[list[str]]:
     """Return a line for each setting, the best first."""
-    arms = measure_arms(rows, task_steps)
+    arms = measure_arms(rows, steps)
     lines = [["setting", "seeds", "success, whole training", "success, last tenth"]]
     order = sorted(arms, key=lambda arm: (arm.startswith("rival/"), -sum(arms[arm].whole)))
     for arm in order:
@@ -65,34 +73,56 @@ def table(task_steps: int, rows: list[Row]) -> list[list[str]]:
     return lines
 
 
-def draw(name: str, task_steps: int, rows: list[Row]) -> dict[str, Any]:
+def draw(name: str, task: str, steps: int, rows: list[Row]) -> dict[str, Any]:
     """Draw the mean success over training of each setting."""
-    arms = measure_arms(rows, task_steps)
+    arms = measure_arms(rows, steps)
     figure, axes = subplots(figsize=(WIDTH, 1 + 0.27 * len(arms)))
     for place, arm in enumerate(arms):
-        look = METHODS.get(_setting(arm).partition(",")[0], METHODS["uniform"])
-        points(axes, [place], [mean_interval(arms[arm].whole)], look, across=True)
+        points(axes, [place], [mean_interval(arms[arm].whole)], _look(arm), across=True)
     axes.set_yticks(
         range(len(arms)), [_setting(arm).replace("zeta", "temporally extended") for arm in arms]
     )
     axes.set(xlim=(0, None), ylim=(len(arms) - 0.5, -0.5))
     axes.grid(axis="x", color="#dddddd", linewidth=0.8)
     seeds = seeds_text(count_seeds(rows), intervals=True)
-    figure.supxlabel(f"mean success over training on {TASK.name}, {seeds}")
+    figure.supxlabel(f"mean success over training on {task}, {seeds}")
     return {name: figure}
 
 
 def _setting(arm: str) -> str:
-    return arm.partition("/")[2]
+    kind, _, setting = arm.partition("/")
+    return f"EASEE, {setting}" if kind == "usual" else setting
 
 
-FIGURE = Figure(
-    name="hard-search",
-    title=f"hyperparameters of DQN and of the rivals on {TASK.name}",
-    runs=runs_of(_arms()),
-    seeds=10,
-    backends={"population": BACKEND},
-    draw=partial(draw, "hard-search", TASK.steps),
-    table=partial(table, TASK.steps),
-    config={"learner": dict(LEARNER), "bins": BINS, "steps": TASK.steps},
-)
+def _look(arm: str) -> Look:
+    kind, _, setting = arm.partition("/")
+    return METHODS.get(kind, METHODS.get(setting.partition(",")[0], METHODS["uniform"]))
+
+
+def search_figure(
+    name: str,
+    learner: str,
+    task: HardTask,
+    steps: int,
+    arms: Mapping[str, dict[str, Any]],
+    *,
+    backend: Backend,
+    base: Mapping[str, Any],
+) -> Figure:
+    """Return the figure of a search: settings of a learner that differ from `base`, as arms."""
+    return Figure(
+        name=name,
+        title=f"hyperparameters of {learner} and of the rivals on {task.name}",
+        runs=runs_of(arms),
+        seeds=10,
+        backends={"population": backend},
+        draw=partial(draw, name, task.name, steps),
+        table=partial(table, steps),
+        config={"learner": dict(base), "bins": BINS, "steps": steps},
+    )
+
+
+FIGURES = [
+    search_figure(name, "DQN", task, task.steps, _arms(task), backend=BACKEND, base=LEARNER)
+    for name, task in SEARCHES.items()
+]

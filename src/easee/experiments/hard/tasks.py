@@ -136,6 +136,6 @@ TASKS: dict[str, HardTask] = {
         _minigrid("MiniGrid-DoorKey-16x16-v0", 2_000_000),
         _minigrid("MiniGrid-FourRooms-v0", 500_000),
         _minigrid("MiniGrid-Unlock-v0", 200_000),
-        _minigrid("MiniGrid-KeyCorridorS3R1-v0", 500_000),
+        _minigrid("MiniGrid-KeyCorridorS3R1-v0", 300_000),
     )
 }

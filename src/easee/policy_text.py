@@ -36,7 +36,7 @@ def read_policy(text: str | os.PathLike[str]) -> ExplorationPolicy:
 
 
 def split_depth(text: str) -> tuple[str, int]:
-    """Return the prior and the depth of a text such as "doorkey:6".
+    """Return the prior and the depth of a string such as "doorkey:6".
 
     Raises:
         ArgumentError: the text has another form.

@@ -357,7 +357,7 @@ def test_tabulate_requires_a_state():
     [
         ({"explorer": easee.UniformExplorer(4, 2)}, "for 2 environments, found 1"),
         ({"explorer": easee.UniformExplorer(3)}, r"has 3 \(0, 1, 2\), the environment 4 \(right"),
-        ({"explorer": None}, "an ExplorationPolicy, a text .* found NoneType"),
+        ({"explorer": None}, "an ExplorationPolicy, a string .* found NoneType"),
         ({"explorer": easee.inverse("left", "right")}, r"easee.compile\(omega, depth=6\)"),
         ({"explorer": STRAIGHT}, r"has 2 \(left, right\), the environment 4"),
         ({"env": corridor_env(start=1)}, "actions numbered from 0, .*TransformAction"),

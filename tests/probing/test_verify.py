@@ -426,7 +426,7 @@ def test_observations_that_count_steps_are_rejected(wrapper, field):
         ({"seed": -1}, "seed of at least 0, found -1"),
         ({"seed": None}, "seed as a whole number"),
         ({"state": "minigrid"}, "requires a MiniGrid"),
-        ({"state": 3}, "state as a text .* or as a function .* found 3"),
+        ({"state": 3}, "state as a string .* or as a function .* found 3"),
     ],
 )
 def test_invalid_arguments_are_rejected(options, says):

@@ -44,8 +44,8 @@ def fit_explorer(
     missing = [name for name in METHODS if not hasattr(explorer, name)]
     if missing:
         expected = (
-            "an ExplorationPolicy, a text such as 'doorkey:6' or an explorer (with the methods of "
-            "easee.Explorer)"
+            "an ExplorationPolicy, a string such as 'doorkey:6' or an explorer (with the methods "
+            "of easee.Explorer)"
         )
         raise explorer_type_error(explorer, expected, f", which has no {', '.join(missing)}")
     policy = getattr(explorer, "policy", None)

@@ -33,7 +33,7 @@ class ReferenceObservation(gym.Wrapper[Any, Any, Any, Any]):
 
     Args:
         env: environment with discrete actions.
-        reference: a policy, a text such as "doorkey:6", or an explorer for one environment.
+        reference: a policy, a string such as "doorkey:6", or an explorer for one environment.
         where: "dict" makes observations a dictionary with the keys "observation" and "reference",
             or adds "reference" to those that are dictionaries; "flat" appends the log-probabilities
             to observations that are vectors; "info" puts them into `info["reference"]`.
@@ -99,7 +99,7 @@ class VectorReferenceObservation(gym.vector.VectorWrapper):
 
     Args:
         env: vector environment with discrete actions.
-        reference: a policy, a text such as "doorkey:6", or an explorer for as many environments.
+        reference: a policy, a string such as "doorkey:6", or an explorer for as many environments.
         where: as in `ReferenceObservation`; arrays have one more axis, of length `num_envs`.
         floor, names: as in `ReferenceObservation`.
 

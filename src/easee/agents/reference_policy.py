@@ -28,7 +28,7 @@ Reference = AnyPolicy | ReferenceExplorer
 FLOOR = 0.1
 IMPOSSIBLE = -1e8  # instead of log 0, as in sb3-contrib: finite, and its softmax is 0
 EXPECTED = (
-    "an ExplorationPolicy, a text such as 'doorkey:6', an easee.Explorer or an "
+    "an ExplorationPolicy, a string such as 'doorkey:6', an easee.Explorer or an "
     "easee.UniformExplorer"
 )
 

@@ -55,7 +55,7 @@ def explore_with(
     Args:
         config: configuration of DQN, changed in place. A module of your own must derive from
             `GreedyExploration`, and its specification be set before.
-        policy: exploration policy, or a text such as "doorkey:6", see `easee.read_policy`.
+        policy: exploration policy, or a string such as "doorkey:6", see `easee.read_policy`.
         floor: as in `easee.Explorer`.
         names: names of the environment's actions, instead of its own.
 

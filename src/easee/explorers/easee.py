@@ -23,7 +23,7 @@ class Explorer(BaseExplorer):
     action moves it, including greedy ones along edges that the policy never takes.
 
     Args:
-        policy: exploration policy, or a text such as "doorkey:6", see `easee.read_policy`.
+        policy: exploration policy, or a string such as "doorkey:6", see `easee.read_policy`.
         n_envs, seed: as in `BaseExplorer`.
         floor: replaces the policy's own floors: the weight of the uniform policy mixed in, for
             agents that need every action to be possible everywhere, or the least probability of

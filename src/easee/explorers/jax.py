@@ -89,7 +89,7 @@ class Uniforms(NamedTuple):
 def from_policy(policy: AnyPolicy, floor: Floor = None) -> Tables:
     """Return the tables of an exploration policy; `floor` as in `easee.Explorer`.
 
-    A policy may be a text such as "doorkey:6", see `easee.read_policy`.
+    A policy may be a string such as "doorkey:6", see `easee.read_policy`.
 
     >>> from easee.priors.builders import inverse
     >>> from easee.policy import compile

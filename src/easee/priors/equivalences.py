@@ -46,7 +46,7 @@ class Equivalences:
     Args:
         actions: action names, in the order of the environment's action indices. Names must not
             contain white space, `~` or `#`, nor start with `@` or end in a comma.
-        pairs: relations, each a text such as `"left right ~ right left"`, a pair of words, or
+        pairs: relations, each a string such as `"left right ~ right left"`, a pair of words, or
             another `Equivalences`, whose pairs are included. An empty side or `Λ` is the empty
             word. A relation that usually holds has a rate, as in `"pickup ~ @ 0.05"` or
             `("pickup", "", 0.05)`.

@@ -186,7 +186,7 @@ def make_world(env: Any, state: AnyState, names: Sequence[str] | None) -> World 
 def _checked_state(state: Any) -> Any:
     if state is not None and not callable(state):
         raise ArgumentTypeError(
-            "expected state as a text such as 'observation' or 'round:2', or as a function from "
+            "expected state as a string such as 'observation' or 'round:2', or as a function from "
             f"the environment to something hashable, found {state!r}"
         )
     return state

@@ -114,7 +114,7 @@ def _cells(text: str) -> ObservationFunction:
 
 
 def _entries(text: str, example: str) -> list[int] | None:
-    """Return the numbers in a text such as 0,2, or None if it is empty."""
+    """Return the numbers in a string such as 0,2, or None if it is empty."""
     parts = [part.strip() for part in text.split(",")] if text else []
     if not all(part.isdecimal() for part in parts):
         raise ArgumentError(f"expected entries of the observation as {example}, found {text!r}")

@@ -61,7 +61,7 @@ def check_state(env: gym.Env[Any, Any], state: StateOf | ObservationFunction, se
     """Call a state function once, so that its errors are raised before anything else is tried."""
     if not callable(state):
         raise ArgumentTypeError(
-            "expected state as a text such as 'observation' or 'round:2', or as a function from "
+            "expected state as a string such as 'observation' or 'round:2', or as a function from "
             f"the environment to something hashable, found {state!r}"
         )
     observation, _ = env.reset(seed=seed)

@@ -379,7 +379,7 @@ def test_other_actions_are_rejected():
     ("reference", "message"),
     [
         (easee.priors.get("rotation-grid"), r"found Equivalences: compile them first, e.g. easee"),
-        (3, "expected an ExplorationPolicy, a text .* found int"),
+        (3, "expected an ExplorationPolicy, a string .* found int"),
         (easee.ZetaExplorer(3, 2), "found ZetaExplorer"),
         (easee.TabuExplorer(easee.priors.get("rotation-grid"), 2), "found TabuExplorer"),
         (3, "found int"),

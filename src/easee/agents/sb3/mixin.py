@@ -24,7 +24,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 import easee.agents.sb3.fitting as fitting
 from easee.agents.compat import check_space
-from easee.agents.sb3.random_state import random_state, set_random_state
+from easee.agents.sb3.random_state import restore_random_state, storing_random_state
 from easee.explorers.base import BaseExplorer
 from easee.explorers.easee import Explorer
 from easee.policy import ExplorationPolicy
@@ -46,8 +46,8 @@ class ExplorerMixin(OffPolicyAlgorithm):
 
     Args:
         args: arguments of the algorithm.
-        explorer: a policy, a text such as "doorkey:6" (see `easee.read_policy`), or an explorer for
-            as many environments as the model has.
+        explorer: a policy, a string such as "doorkey:6" (see `easee.read_policy`), or an explorer
+            for as many environments as the model has.
         names: names of the environments' actions, instead of their own.
         kwargs: keyword arguments of the algorithm.
     """
@@ -207,12 +207,8 @@ class ExplorerMixin(OffPolicyAlgorithm):
 
     def save(self, path: Any, exclude: Any = None, include: Any = None) -> None:
         """Save the model with its explorer: policy, nodes and generator."""
-        if self._explorer is not None and self.seed is not None:
-            self._random_state = random_state()
-        try:
+        with storing_random_state(self):
             super().save(path, exclude, include)
-        finally:
-            self._random_state = None
 
     @classmethod
     def load(
@@ -233,9 +229,7 @@ class ExplorerMixin(OffPolicyAlgorithm):
         if explorer is not None:
             kwargs["_requested"] = explorer
         model = super().load(path, env, *args, **kwargs)
-        if model._random_state is not None:
-            set_random_state(model._random_state)
-            model._random_state = None
+        restore_random_state(model)
         return model
 
 

@@ -31,7 +31,7 @@ from easee.agents.reference_policy import (
     log_reference,
     resized,
 )
-from easee.agents.sb3.random_state import random_state, set_random_state
+from easee.agents.sb3.random_state import restore_random_state, storing_random_state
 from easee.agents.sb3.reference_rows import (
     ReferenceLogits,
     with_reference_logits,
@@ -56,7 +56,7 @@ class ReferenceMixin(OnPolicyAlgorithm):
 
     Args:
         args: arguments of the algorithm.
-        reference: a policy, a text such as "doorkey:6" (see `easee.read_policy`), or an explorer
+        reference: a policy, a string such as "doorkey:6" (see `easee.read_policy`), or an explorer
             for as many environments as the model has.
         reference_floor: weight of the uniform policy mixed into `reference`, so that log 0 does not
             occur; added to the policy's own floors. With 0, actions that the reference never takes
@@ -338,12 +338,8 @@ class ReferenceMixin(OnPolicyAlgorithm):
 
     def save(self, path: Any, exclude: Any = None, include: Any = None) -> None:
         """Save the model with its reference and the nodes of the environments."""
-        if self._explorer is not None and self.seed is not None:
-            self._random_state = random_state()
-        try:
+        with storing_random_state(self):
             super().save(path, exclude, include)
-        finally:
-            self._random_state = None
 
     @classmethod
     def load(
@@ -368,9 +364,7 @@ class ReferenceMixin(OnPolicyAlgorithm):
         if reference is not None:
             kwargs["_requested"] = reference
         model = super().load(path, env, *args, **kwargs)
-        if model._random_state is not None:
-            set_random_state(model._random_state)
-            model._random_state = None
+        restore_random_state(model)
         return model
 
 

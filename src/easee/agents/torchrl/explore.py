@@ -29,7 +29,7 @@ class EaseeModule(EGreedyModule):  # type: ignore[misc]
 
     Args:
         spec: spec of the actions, Categorical or OneHot.
-        policy: a policy, or a text such as "doorkey:6", see `easee.read_policy`.
+        policy: a policy, or a string such as "doorkey:6", see `easee.read_policy`.
         eps_init: epsilon at first.
         eps_end: epsilon after `annealing_num_steps`.
         annealing_num_steps: how many steps epsilon takes to `eps_end`.

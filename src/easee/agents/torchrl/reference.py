@@ -24,7 +24,7 @@ class ReferenceModule(TensorDictModuleBase):  # type: ignore[misc]
     bonus of an actor with a reference.
 
     Args:
-        policy: a policy, or a text such as "doorkey:6", see `easee.read_policy`.
+        policy: a policy, or a string such as "doorkey:6", see `easee.read_policy`.
         floor: weight of the uniform policy mixed into the policy and its own floors, so that log 0
             does not occur.
         logits_key: key of the logits, float (..., k).

@@ -31,7 +31,7 @@ class NodeTracker(TensorDictPrimer):  # type: ignore[misc]
     "_length" appended.
 
     Args:
-        policy: a policy, or a text such as "doorkey:6", see `easee.read_policy`.
+        policy: a policy, or a string such as "doorkey:6", see `easee.read_policy`.
         action_key: key of the action.
         node_key: key of the node.
         names: names of the environment's actions, instead of its own.

@@ -220,8 +220,8 @@ def _end(case: Case, state: int, word: tuple[int, ...]) -> int:
     return state
 
 
-def _reachable(case: Case, starts: list[int] | None = None) -> set[int]:
-    seen = set(case["starts"] if starts is None else starts)
+def _reachable(case: Case) -> set[int]:
+    seen = set(case["starts"])
     queue = list(seen)
     for state in queue:  # grows during the loop
         for head in case["table"][state]:
@@ -232,18 +232,21 @@ def _reachable(case: Case, starts: list[int] | None = None) -> set[int]:
 
 
 def _common(case: Case) -> list[int]:
-    """Return the states where a random walk is in at least a quarter of its steps."""
+    """Return the states where a random walk from any state is in at least a quarter of its steps.
+
+    From any state: a search with few steps sees few episodes, and perhaps not every start.
+    """
     n, k = len(case["table"]), len(case["table"][0])
     moves = np.zeros((n, n))
     for state, heads in enumerate(case["table"]):
         for head in heads:
             moves[state, head] += 1.0 / k
-    at = np.bincount(case["starts"], minlength=n) / len(case["starts"])
-    shares = np.zeros(n)
+    at, shares = np.eye(n), np.zeros((n, n))  # by start and state
     for _ in range(LONG):
         at = at @ moves
         shares += at / LONG
-    return [state for state in range(n) if shares[state] >= 0.25]
+    least = shares[sorted(_reachable(case))].min(axis=0)
+    return [state for state in range(n) if least[state] >= 0.25]
 
 
 ATTACK = Attack(

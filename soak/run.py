@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -51,6 +52,8 @@ def main(
     for name in THREADS:  # for the processes that are started below
         os.environ.setdefault(name, "1")
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    # Jobs in the background of a shell ignore interrupts, and so would the commands started here.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if replay is not None:
         raise typer.Exit(replay_file(replay))
     seed = secrets.randbelow(2**32) if seed is None else seed

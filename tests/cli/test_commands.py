@@ -208,13 +208,18 @@ def test_runs_without_matplotlib_are_an_error_before_the_work(tmp_path):
     assert not (tmp_path / "fig3").exists()
 
 
+def _heed_interrupts():
+    """Undo what a shell does for jobs in the background, which ignore interrupts."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seconds", [0.3, 4.0])
 def test_interrupted_runs_say_what_is_kept(tmp_path, seconds):
     command = [sys.executable, "-m", "easee.cli", "run", "fig3", "--jobs", "2", "--seeds", "50"]
     process = subprocess.Popen(
         [*command, "--out", str(tmp_path / "fig3")], stderr=subprocess.PIPE, text=True,
-        start_new_session=True,
+        start_new_session=True, preexec_fn=_heed_interrupts,
     )  # fmt: skip
     while not (tmp_path / "fig3").exists() and process.poll() is None:
         time.sleep(0.05)

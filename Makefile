@@ -100,7 +100,7 @@ screenshots: $(VENV)/.test
 results: $(VENV)/.test
 	for figure in $(LOCAL); do $(BIN)/easee run $$figure || exit 1; done
 
-# The experiments that need a GPU. All seeds of a figure are trained as one program.
+# The experiments that train populations, much faster on a GPU.
 population: $(VENV)/.test
 	for figure in $(POPULATION) $(PPO); do \
 		$(BIN)/easee run $$figure --backend population || exit 1; done

@@ -164,8 +164,10 @@ def _check_equivalent(omega: Equivalences, words: list[str], models: Models) -> 
     same = bool((_act(models, omega.indices(u)) == _act(models, omega.indices(v))).all())
     expect(same or answer is not True, "equivalent says True for words that differ in a model")
     expect(omega.equivalent(v, u) == answer, "equivalent depends on the order of the words")
-    for side, other in omega.pairs[:1]:
+    for side, other in omega.pairs:
         expect(omega.equivalent(side, other) is True, "equivalent says no for a relation")
+        longer = [*side, *u.split()], [*other, *u.split()]
+        expect(omega.equivalent(*longer) is True, "equivalent says no for a longer relation")
 
 
 def _check_trivial(models: Models) -> None:

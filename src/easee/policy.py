@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 # Shares of the sum of all weights. A layer with weight w changes the objective by at most w log n,
 # and the slope of a path by at most 745 w, since the logarithm of the smallest float is -745.
-NEGLIGIBLE_WEIGHTS = (1e-14, 1e-12, 1e-11)
+NEGLIGIBLE_WEIGHTS = (1e-14, 1e-12)
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,16 +218,11 @@ def balance(
     with timed("build"):
         objective = make_objective(graph, weights=weights, interest=interest, outcomes=outcomes)
     shares = optimal_shares(graph, objective, tolerance)
-    if weights is not None and not _gap(objective, shares) <= tolerance:
-        # Beside weights of very different sizes, the smallest spoil the arithmetic of the others.
-        for smallest in NEGLIGIBLE_WEIGHTS:
-            kept = without_small_weights(weights, smallest)
-            with suppress(ArgumentError):  # no node of interest has any weight left
-                simpler = make_objective(graph, weights=kept, interest=interest, outcomes=outcomes)
-                other = optimal_shares(graph, simpler, tolerance)
-                # Nodes without a weight may be unvisited, which costs too much with a small one.
-                found = shares, other, visiting_all(objective.network, other)
-                shares = min(found, key=lambda each: _gap(objective, each))
+    if weights is not None:
+        shares = _without_small_weights(
+            graph, objective, shares, weights, interest=interest, outcomes=outcomes,
+            tolerance=tolerance,
+        )  # fmt: skip
     with timed("certificate"):
         visits = push(objective.network, shares)
         probabilities = np.zeros(graph.successors.shape)
@@ -252,6 +248,39 @@ def balance(
         )
         raise ConvergenceError(message, gap, tolerance, policy)
     return policy
+
+
+def _without_small_weights(
+    graph: LocalGraph,
+    objective: Objective,
+    shares: Floats,
+    weights: ArrayLike,
+    *,
+    interest: ArrayLike | None,
+    outcomes: Any,
+    tolerance: float,
+) -> Floats:
+    """Return the given shares, or better ones if their gap is too large.
+
+    Beside weights of very different sizes, the smallest spoil the arithmetic of the others.
+    """
+    tried = np.asarray(weights, dtype=float)
+    for smallest in NEGLIGIBLE_WEIGHTS:
+        if _gap(objective, shares) <= tolerance:
+            break
+        kept = without_small_weights(weights, smallest)
+        if np.array_equal(kept, tried):
+            continue
+        tried = kept
+        with suppress(ArgumentError):  # no node of interest has any weight left
+            simpler = make_objective(graph, weights=kept, interest=interest, outcomes=outcomes)
+            other = optimal_shares(graph, simpler, tolerance)
+            shares = min(shares, other, key=partial(_gap, objective))
+            if _gap(objective, shares) > tolerance:
+                # Nodes without a weight may be unvisited, which costs too much with a small one.
+                other = visiting_all(objective.network, other)
+                shares = min(shares, other, key=partial(_gap, objective))
+    return shares
 
 
 def _gap(objective: Objective, shares: Floats) -> float:

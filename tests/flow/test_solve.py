@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 import easee
 from easee import Equivalences, balance, priors, unroll
 from easee.flow.arguments import layer_weights
+from easee.flow.deterministic import crossover, potentials
 from easee.flow.deterministic.symmetry import quotient
 from easee.flow.objective import NodeEntropy, layer_entropies, make_objective
 from tests.oracles import assert_certified, cvxpy_objective, plain_gap, plain_objective
@@ -420,8 +421,10 @@ def test_shares_that_create_mass_have_no_gap_that_is_too_small():
 @pytest.mark.parametrize(
     "seed",
     [
-        73,  # crossover: Newton's method has to divide visits by e^100 and more
+        73,
         107,  # no crossover: the interior-point method has to go on to a very small mu
+        82,
+        116,
     ],
 )
 def test_nodes_of_interest_whose_visits_underflow(seed):
@@ -431,6 +434,23 @@ def test_nodes_of_interest_whose_visits_underflow(seed):
     policy = balance(graph, weights=weights, interest=interest)
     assert_certified(policy, weights, interest)
     assert policy.gap <= 1e-9
+
+
+@pytest.mark.parametrize("seed", [82, 116])
+def test_newtons_method_divides_visits_by_large_numbers(seed, monkeypatch):
+    """The optimal visits of some nodes are e^100 times smaller than the guess."""
+    solved = []
+
+    def recorded(*arguments):
+        solved.append(potentials.solve_potentials(*arguments))
+        return solved[-1]
+
+    monkeypatch.setattr(crossover, "solve_potentials", recorded)
+    graph = unroll(Equivalences(["a", "b", "c"], ["a a ~ b b"]), 5)
+    interest = np.random.default_rng(seed).random(len(graph)) < 0.5
+    weights = [62.33138116506516, 572.8882932923404, 38.86418018650757, 0.2892931712459492, 1.73668]
+    balance(graph, weights=weights, interest=interest)
+    assert solved and solved[-1] is not None
 
 
 def test_nodes_that_only_a_negligible_weight_asks_for_are_visited():

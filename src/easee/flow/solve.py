@@ -25,7 +25,7 @@ FIRST_CROSSOVER = 1e-7  # the first mu at which a crossover is tried
 CROSSOVER_FACTOR = 1e-2  # ratio of mu between two attempts
 ROUGH_MU = 1e-8  # from here on the flows of the interior-point method are candidates
 LAST_MU = 1e-15  # beyond this the interior-point method mostly accumulates rounding errors
-LAST_RESORT_MU = 1e-20  # but it helps where nodes of interest have visits that underflow
+PROGRESS, PATIENCE = 0.5, 6  # beyond it, mu has to halve once in so many iterations
 ROUNDS = 6  # of correcting the tight edges in a crossover
 VISITED = 0.5  # sum of the shares of a node above which it is visited; it is 0 or about 1
 EVERYWHERE = 1e-12  # part of a flow that visits all nodes; it costs about this much entropy
@@ -77,6 +77,7 @@ def _solve_network(objective: NodeEntropy, tolerance: float) -> Floats:
     previous: Iterate | None = None
     threshold = FIRST_CROSSOVER
     rough = _Best(objective)
+    smallest, stalled = np.inf, 0
     for point in node_central_path(objective):
         if point.mu <= ROUGH_MU:
             rough.offer(point.flow / point.visits[net.tails])
@@ -84,8 +85,11 @@ def _solve_network(objective: NodeEntropy, tolerance: float) -> Floats:
             tight = tight_edges(objective, previous, point)
             best.offer(exact_shares(objective, tight, point.visits, rounds=ROUNDS))
             threshold = point.mu * CROSSOVER_FACTOR
-        last = LAST_MU if rough.gap <= tolerance else LAST_RESORT_MU
-        if best.gap <= tolerance or point.mu <= last:
+        stalled = 0 if point.mu < PROGRESS * smallest else stalled + 1
+        smallest = min(smallest, point.mu)
+        # It still helps where nodes of interest have visits that underflow.
+        enough = rough.gap <= tolerance or stalled >= PATIENCE
+        if best.gap <= tolerance or (smallest <= LAST_MU and enough):
             break
         previous = point
     rough.offer(point.flow / point.visits[net.tails])

@@ -210,7 +210,7 @@ class Equivalences:
                     pairs.append((*pair, rate))
             except PriorError as error:
                 # Keep the class of the error: it may be an UnknownActionError.
-                where = f"(in {excerpt(raw.strip())!r})"
+                where = f"(in {_quoted(raw.strip())})"
                 located = type(error)(f"line {number}: {error} {where}")
                 located.line = number
                 raise located from None
@@ -294,7 +294,7 @@ def _check_known(pair: Relation, known: Mapping[str, int]) -> None:
 
 def _unknown_action(name: str, known: Iterable[str], text: str) -> UnknownActionError:
     return UnknownActionError(
-        f"unknown action {_quoted(name)} in {excerpt(text)!r}: {nearest(name, known)}"
+        f"unknown action {_quoted(name)} in {_quoted(text)}: {nearest(name, known)}"
     )
 
 

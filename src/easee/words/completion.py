@@ -154,7 +154,8 @@ class _Attempt:
         self.order, self.budget = order, budget
         self.system = _System(order)
         encode = self.system.encode
-        self.heap = [(len(u) + len(v), encode(u), encode(v)) for u, v in pairs]
+        self.relations = [(encode(u), encode(v)) for u, v in pairs]
+        self.heap = [(len(u) + len(v), u, v) for u, v in self.relations]
         heapq.heapify(self.heap)
         self.processed = 0
 
@@ -180,8 +181,11 @@ class _Attempt:
                     heapq.heappush(heap, (len(left) + len(right), left, right))
 
     def result(self) -> Rules:
-        """Return the rules as they are now."""
+        """Return the rules as they are now, by which both sides of every relation reduce alike."""
         system = self.system
+        if not self.confluent:
+            while any([system.join(u, v) for u, v in self.relations]):
+                pass  # a new rule may change how an earlier relation is reduced
         for left, right in system.rules.items():
             system.rules[left] = system.reduce(right)
         ordered = tuple(sorted(self.rules(), key=lambda pair: (len(pair[0]), pair)))
@@ -273,19 +277,40 @@ class _System:
                     break
         return "".join(done)
 
+    def join(self, u: str, v: str) -> bool:
+        """Add rules, without their overlaps, until two words reduce alike; return if any."""
+        todo, changed = [(u, v)], False
+        while todo:
+            u, v = map(self.reduce, todo.pop())
+            if u != v:
+                todo += self._replace(*_oriented(u, v))
+                changed = True
+        return changed
+
+    def _replace(self, left: str, right: str) -> list[tuple[str, str]]:
+        """Add a rule; remove and return those that it makes reducible."""
+        reducible: list[str] = []
+        if self._lengths and self._lengths[-1] > len(left):
+            reducible = [other for other in self.rules if left in other]
+        removed = [(other, self._pop(other)) for other in reducible]
+        self.put(left, right)
+        return removed
+
     def add(self, u: str, v: str) -> Iterator[tuple[str, str]]:
         """Add a relation as a rule; yield the relations to process next."""
-        left, right = sorted((u, v), key=lambda word: (len(word), word), reverse=True)
-        if self._lengths and self._lengths[-1] > len(left):
-            for reducible in [other for other in self.rules if left in other]:
-                yield reducible, self._pop(reducible)
-        self.put(left, right)
+        left, right = _oriented(u, v)
+        yield from self._replace(left, right)
         others = sorted(set[str]().union(*(self._by_end[letter] for letter in left)))
         self.work += 2 * len(others) * len(left)
         for other in others:
             yield from _critical_pairs(left, right, other, self.rules[other])
             if other != left:
                 yield from _critical_pairs(other, self.rules[other], left, right)
+
+
+def _oriented(u: str, v: str) -> tuple[str, str]:
+    """Return the larger word, then the smaller one."""
+    return (u, v) if (len(u), u) > (len(v), v) else (v, u)
 
 
 def _critical_pairs(

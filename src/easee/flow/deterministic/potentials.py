@@ -101,7 +101,7 @@ def _conserve_in_groups(
             break
         conductance = mass / omega
         if error > FAR:
-            excess = groups.log_excess(conductance, excess, mass)
+            excess = groups.log_scaled_excess(conductance, excess, mass)
         step = groups.solve(conductance, excess)
         change = groups.drop(step) / omega
         # exp is far from linear: no relevant visit may change by more than a factor e^2.
@@ -155,16 +155,17 @@ class _Groups:
         relative = np.abs(excess) / np.maximum(through, 1e-100)
         return float(np.max(relative, initial=0.0))
 
-    def log_excess(self, conductance: Floats, excess: Floats, mass: Floats) -> Floats:
-        """Return the excess (count,), or a larger one where inflow and outflow differ by orders.
+    def log_scaled_excess(self, conductance: Floats, excess: Floats, mass: Floats) -> Floats:
+        """Return the excess (count,), replaced where inflow and outflow differ by orders.
 
         There Newton's method would divide the larger one by e in each step, which takes hundreds
         of steps if the optimal visits underflow. So the equation log(inflow) = log(outflow) takes
-        the place of inflow = outflow, scaled such that the linearisation is the same.
+        the place of inflow = outflow, scaled to the same slope in the group's own potential.
         """
         size, least = self.count + 1, np.finfo(float).tiny
         into = np.maximum(sum_at(self.arrival, mass, size)[:-1], least)
-        onward = np.maximum(into - excess, least)
+        # Not as inflow minus excess, which cancels where the outflow is far smaller.
+        onward = np.maximum(sum_at(self.value, mass, size)[:-1] + self.supply, least)
         ratio = np.log(into / onward)
         slope_in = sum_at(self.arrival, conductance, size)[:-1]
         slope_on = sum_at(self.value, conductance, size)[:-1]

@@ -66,7 +66,7 @@ def _used(previous: Iterate, point: Iterate) -> Mask:
     The flow of an unused edge goes to zero with mu, or with the root of mu if its slack does too.
     A small flow may take long to become constant, but its slack is far smaller by then.
     """
-    if point.mu >= previous.mu:  # the best point is the first one: nothing can be compared
+    if point.mu >= previous.mu:  # the best point came before: there is nothing to compare it with
         return np.ones(len(point.flow), bool)
     used: Mask = point.flow > previous.flow * (point.mu / previous.mu) ** 0.25
     return used | (point.flow > FAR_LARGER * point.slack * point.reference)

@@ -10,7 +10,7 @@ from easee.experiments.hard.arms import (
     explorers_of,
 )
 from easee.experiments.hard.comparison import Comparison
-from easee.experiments.hard.tasks import BINS, LEARNER, TASKS
+from easee.experiments.hard.tasks import BINS, LEARNER, MINIGRID_LEARNER, TASKS
 from easee.experiments.hard.training import BACKEND
 
 make_figure = Comparison(
@@ -23,6 +23,7 @@ make_figure = Comparison(
     backend=BACKEND,
     config={
         "learner": dict(LEARNER),
+        "learner on MiniGrid": dict(MINIGRID_LEARNER),
         "bins": BINS,
         "mu": MU,
         "count weight": COUNT_WEIGHT,

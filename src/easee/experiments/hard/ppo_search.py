@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from easee.experiments.hard.ppo_training import BACKEND, LEARNER, STEPS
-from easee.experiments.hard.search import SEARCHES, search_figure
+from easee.experiments.hard.search import GOAL_GRID, search_figure
 
-TASK = SEARCHES["hard-search"]
+TASK = GOAL_GRID
 TOTAL = STEPS[TASK.name]
 BASE = dict(LEARNER) | {"ent_coef": 0.01}
 # Each learner differs from `BASE` in one or two settings.

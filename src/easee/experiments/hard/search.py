@@ -1,14 +1,15 @@
 """`hard-search`, `hard-search-minigrid`: DQN's hyperparameters and the rivals' parameters.
 
-The learner is chosen for epsilon-greedy exploration, on the smallest goal grid, by its mean success
-over training. The rivals' own parameters are then chosen the same way. EASEE has none. The same
-settings are compared on a stock MiniGrid, with convolutions, to see whether the choice holds there;
-with EASEE, too, to see whether its lead depends on it.
+The learner is chosen for epsilon-greedy exploration by its mean success over training: on the
+smallest goal grid among settings that differ in one value, and on a stock MiniGrid, which has
+images, in four rounds of such changes. The rivals' own parameters are then chosen with that
+learner. EASEE has none; on MiniGrid it is tried with some of the learners, to see whether its lead
+depends on them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -22,10 +23,12 @@ from easee.experiments.harness.statistics import cell, mean_interval
 from easee.viz.files import subplots
 from easee.viz.style import METHODS, WIDTH, Look
 
-SEARCHES = {"hard-search": TASKS["goal-31"], "hard-search-minigrid": TASKS["MiniGrid-Unlock-v0"]}
-# Each learner differs from `LEARNER` in one or two settings.
-LEARNERS: dict[str, dict[str, Any]] = {
-    "chosen": {},
+GOAL_GRID, MINIGRID = TASKS["goal-31"], TASKS["MiniGrid-Unlock-v0"]
+STEPS = {GOAL_GRID.name: GOAL_GRID.steps, MINIGRID.name: 200_000}
+FIRST = {GOAL_GRID.name: "chosen", MINIGRID.name: "as on goal grids"}  # what `LEARNER` is called
+# Changes of `LEARNER`.
+CHANGES: dict[str, dict[str, Any]] = {
+    "learning rate 1e-4": {"learning_rate": 1e-4},
     "learning rate 3e-4": {"learning_rate": 3e-4},
     "learning rate 3e-3": {"learning_rate": 3e-3},
     "one-step returns": {"n_steps": 1},
@@ -41,6 +44,17 @@ LEARNERS: dict[str, dict[str, Any]] = {
         "n_steps": 1, "double": False, "layer_norm": False, "learning_rate": 1e-4,
     },
 }  # fmt: skip
+ROUND_1 = tuple(name for name in CHANGES if name != "learning rate 1e-4")
+EVERY_4, RATE, BARE = "update every 4 steps", "learning rate 3e-4", "no layer norm"
+ROUNDS = {  # on MiniGrid: the changes that are kept from the rounds before, and those to try
+    (): ROUND_1,
+    (EVERY_4,): (RATE,),
+    (EVERY_4, RATE): (BARE, "one-step returns", "three-step returns"),
+    (EVERY_4, RATE, BARE): (
+        "learning rate 1e-4", "one-step returns", "ten-step returns", "not double",
+    ),
+}  # fmt: skip
+WITH_EASEE = ((), (RATE,), (BARE,), (EVERY_4,))
 RIVALS: dict[str, dict[str, Any]] = {
     **{f"zeta, mu {mu}": {"explorer": "zeta", "mu": mu} for mu in (1.5, 2.0, 2.5, 3.0)},
     **{
@@ -51,14 +65,26 @@ RIVALS: dict[str, dict[str, Any]] = {
 
 
 def _arms(task: HardTask) -> dict[str, dict[str, Any]]:
-    common = {"task": task.name, "steps": task.steps, "explorer": "uniform"}
-    explorers = ("uniform", "usual") if task.convolutions else ("uniform",)
+    common = {"task": task.name, "steps": STEPS[task.name]}
+    rounds = ROUNDS if task is MINIGRID else {(): ROUND_1}
+    tried = [(), *((*kept, change) for kept, changes in rounds.items() for change in changes)]
+    arms = [("uniform", changes) for changes in tried]
+    if task is MINIGRID:
+        arms += [("usual", changes) for changes in WITH_EASEE]
     learners = {
-        f"{explorer}/{name}": common | {"explorer": explorer, "learner": learner}
-        for explorer in explorers
-        for name, learner in LEARNERS.items()
+        f"{explorer}/{', '.join(changes) or FIRST[task.name]}": common
+        | {"explorer": explorer, "learner": _learner(changes)}
+        for explorer, changes in arms
     }
-    return learners | {f"rival/{name}": common | settings for name, settings in RIVALS.items()}
+    rivals = {f"rival/{name}": common | settings for name, settings in RIVALS.items()}
+    return learners | rivals
+
+
+def _learner(changes: Iterable[str]) -> dict[str, Any]:
+    learner = dict(LEARNER)
+    for change in changes:
+        learner |= CHANGES[change]
+    return learner
 
 
 def table(steps: int, rows: list[Row]) -> list[list[str]]:
@@ -90,7 +116,11 @@ def draw(name: str, task: str, steps: int, rows: list[Row]) -> dict[str, Any]:
 
 
 def _setting(arm: str) -> str:
+    """Return what an arm is called; changes that are kept from earlier rounds are not repeated."""
     kind, _, setting = arm.partition("/")
+    for number, kept in enumerate(ROUNDS, start=1):
+        if kept and setting in {", ".join((*kept, change)) for change in ROUNDS[kept]}:
+            setting = f"round {number}: {setting.removeprefix(', '.join(kept) + ', ')}"
     return f"EASEE, {setting}" if kind == "usual" else setting
 
 
@@ -123,6 +153,6 @@ def search_figure(
 
 
 FIGURES = [
-    search_figure(name, "DQN", task, task.steps, _arms(task), backend=BACKEND, base=LEARNER)
-    for name, task in SEARCHES.items()
+    search_figure(name, "DQN", task, STEPS[task.name], _arms(task), backend=BACKEND, base=LEARNER)
+    for name, task in (("hard-search", GOAL_GRID), ("hard-search-minigrid", MINIGRID))
 ]

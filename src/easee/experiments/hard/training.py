@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from easee.experiments.hard.arms import DISCOVERIES, discovered, make_bonus, make_tables
-from easee.experiments.hard.tasks import BINS, LEARNER, TASKS
+from easee.experiments.hard.tasks import BINS, TASKS
 from easee.experiments.harness.explorers import agent_seed
 from easee.experiments.harness.figure import Measured, Run
 from easee.experiments.harness.population_backend import PopulationBackend
@@ -21,13 +21,14 @@ def make_population(runs: list[Run]) -> Population:
     from easee.agents.population import Population, Settings
 
     settings = runs[0].settings
-    task, changes = TASKS[settings["task"]], dict(settings.get("learner", {}))
-    network = task.make_network(layer_norm=changes.pop("layer_norm", True))
+    task = TASKS[settings["task"]]
+    learner = {**task.learner, **settings.get("learner", {})}
+    network = task.make_network(layer_norm=learner.pop("layer_norm", True))
     return Population(
         task.make_world(),
         [make_tables(run.settings, run.seed) for run in runs],
         list(map(agent_seed, runs)),
-        Settings(settings["steps"], **(dict(LEARNER) | changes)),
+        Settings(settings["steps"], **learner),
         network,
         bins=BINS,
         bonus=make_bonus(settings),

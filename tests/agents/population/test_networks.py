@@ -1,4 +1,5 @@
 import dataclasses
+from functools import partial
 
 import jax
 import numpy as np
@@ -45,6 +46,45 @@ def test_patches_times_matrix_equals_convolution(network, shape):
         if p is not params[-1]:
             values = jax.nn.relu(values)
     np.testing.assert_allclose(network.apply(params, images), values, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "convolutions",
+    [
+        networks.CATCHER.convolutions,
+        networks.CATCHER_LITERAL.convolutions,
+        (Convolution(4, 4, 2, padding=1), Convolution(5, 2, 2)),
+        (Convolution(4, 5, 3), Convolution(5, 2, 1, padding=1)),
+    ],
+)
+@pytest.mark.parametrize("shape", [(30, 60, 1), (8, 16, 2)])
+def test_convolutions_around_the_pixels_equal_convolutions_everywhere(convolutions, shape):
+    sparse = Network(convolutions, pixels=2)
+    everywhere = Network(convolutions)
+    params = sparse.init(jax.random.key(0), shape, 2)
+    last = (shape[0] - 1, shape[1] - 1)
+    # In the corners, side by side, at the same place, and anywhere.
+    places = [((0, 0), last), ((0, last[1]), (last[0], 0)), ((3, 4), (3, 5)), ((5, 5), (5, 5))]
+    rng = np.random.default_rng(0)
+    places += [tuple(tuple(rng.integers(0, shape[:2])) for _ in range(2)) for _ in range(20)]
+    images = np.zeros((len(places) + 1, *shape), np.float32)  # the last one is empty
+    for image, cells in zip(images, places, strict=False):
+        for cell in cells:
+            image[cell] = rng.uniform(0.1, 1.0, size=shape[2])
+
+    def total(params, network):
+        return (network.apply(params, images) ** 2).sum()
+
+    np.testing.assert_allclose(
+        sparse.apply(params, images), everywhere.apply(params, images), atol=1e-6
+    )
+    gradients = (jax.grad(total)(params, network) for network in (sparse, everywhere))
+    jax.tree.map(partial(np.testing.assert_allclose, atol=1e-5), *gradients)
+
+
+def test_pixels_and_layer_norm_are_rejected():
+    with pytest.raises(ArgumentError, match="no layer norm for pixels=2"):
+        Network((Convolution(4, 3, 1),), layer_norm=True, pixels=2)
 
 
 @pytest.mark.slow

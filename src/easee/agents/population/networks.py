@@ -5,7 +5,7 @@ weights, that becomes one batched product, whereas `lax.conv` becomes a slow gro
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -44,12 +44,21 @@ class Network:
         layer_norm: whether the inputs of each activation are normalised to mean 0 and variance 1
             over the units of a layer (Ba et al., 2016), without a learned scale.
         tanh: whether the activation is tanh instead of ReLU.
+        pixels: if positive, at most so many cells of an observation are not 0, and convolutions are
+            computed around these cells only. The result is the same.
     """
 
     convolutions: tuple[Convolution, ...] = ()
     hidden: tuple[int, ...] = (64, 64)
     layer_norm: bool = False
     tanh: bool = False
+    pixels: int = 0
+
+    def __post_init__(self) -> None:
+        if self.pixels and self.layer_norm:
+            raise ArgumentError(
+                f"expected no layer norm for pixels={self.pixels}, found {self}: leave out pixels"
+            )
 
     def init(self, key: Array, observation_shape: Shape, n_actions: int) -> Params:
         """Return random weights, uniform within 1 / sqrt(fan-in) as by default in PyTorch."""
@@ -86,14 +95,44 @@ class Network:
 
     def apply(self, params: Params, observations: Array) -> Array:
         """Return the values (batch, n_actions) of observations (batch, ...)."""
-        values = observations
-        for layer, p in zip(self.convolutions, params, strict=False):
-            values = self._activate(_patches(values, layer) @ _matrix(p["w"], layer) + p["b"])
-        values = values.reshape(len(values), -1)
+        convolve = self._convolve_around_pixels if self.pixels else self._convolve
+        values = convolve(params, observations).reshape(len(observations), -1)
         *dense, last = params[len(self.convolutions) :]
         for p in dense:
             values = self._activate(values @ p["w"] + p["b"])
         return values @ last["w"] + last["b"]
+
+    def _convolve(self, params: Params, images: Array) -> Array:
+        """Return the outputs of the convolutions, (batch, height, width, channels)."""
+        for layer, p in zip(self.convolutions, params, strict=False):
+            images = self._convolve_once(layer, p, images)
+        return images
+
+    def _convolve_once(self, layer: Convolution, p: dict[str, Array], images: Array) -> Array:
+        return self._activate(_patches(images, layer) @ _matrix(p["w"], layer) + p["b"])
+
+    def _convolve_around_pixels(self, params: Params, images: Array) -> Array:
+        """Return the same if at most `pixels` cells of an image are not 0.
+
+        An output that sees none of these cells is that of an image of zeros, so the others are
+        computed in a window around each cell, layer by layer.
+        """
+        count, height, width, _ = images.shape
+        _, cells = jax.lax.top_k(jnp.abs(images).sum(axis=3).reshape(count, -1), self.pixels)
+        windows = [_Window((cell // width, cell % width), (1, 1)) for cell in cells.T]
+        background = jnp.zeros_like(images[:1])
+        for layer, p in zip(self.convolutions, params, strict=False):
+            background = self._convolve_once(layer, p, background)
+            size = background.shape[1:3]
+            windows = [window.after(layer, size) for window in windows]
+            border = (layer.padding, layer.padding)
+            padded = jnp.pad(images, ((0, 0), border, border, (0, 0)))
+            images = jnp.broadcast_to(background, (count, *background.shape[1:]))
+            for window in windows:
+                seen = window.inputs(layer).cut(padded)
+                around = self._convolve_once(replace(layer, padding=0), p, seen)
+                images = window.paste(images, around)
+        return images
 
     def _activate(self, values: Array) -> Array:
         """Return the outputs of a layer, normalised over all axes but the batch's."""
@@ -179,6 +218,46 @@ def _init_layer(key: Array, shape: Shape) -> dict[str, Array]:
         "w": jax.random.uniform(weights, shape, minval=-bound, maxval=bound),
         "b": jax.random.uniform(biases, shape[-1:], minval=-bound, maxval=bound),
     }
+
+
+@dataclass(frozen=True)
+class _Window:
+    """A window in each image of a batch: first row and column, (batch,) each, and size."""
+
+    start: tuple[Array, Array]
+    size: tuple[int, int]
+
+    def after(self, layer: Convolution, image: Shape) -> "_Window":
+        """Return the window of all outputs of a layer that see this one, in images of a size."""
+        reach = layer.kernel - 1
+        starts, sizes = [], []
+        for first, size, most in zip(self.start, self.size, image, strict=True):
+            sizes.append(min((size - 1 + reach) // layer.stride + 1, most))
+            lowest = -((reach - layer.padding - first) // layer.stride)  # rounded up
+            starts.append(jnp.clip(lowest, 0, most - sizes[-1]))
+        return _Window((starts[0], starts[1]), (sizes[0], sizes[1]))
+
+    def inputs(self, layer: Convolution) -> "_Window":
+        """Return the window that these outputs of a layer see in the padded input."""
+        row, column = self.start
+        height, width = ((n - 1) * layer.stride + layer.kernel for n in self.size)
+        return _Window((row * layer.stride, column * layer.stride), (height, width))
+
+    def cut(self, images: Array) -> Array:
+        """Return the part of each image in the window."""
+
+        def cut(image: Array, row: Array, column: Array) -> Array:
+            return jax.lax.dynamic_slice(image, (row, column, 0), (*self.size, image.shape[2]))
+
+        return jax.vmap(cut)(images, *self.start)
+
+    def paste(self, images: Array, parts: Array) -> Array:
+        """Return the images with the window replaced in each."""
+
+        def paste(image: Array, part: Array, row: Array, column: Array) -> Array:
+            return jax.lax.dynamic_update_slice(image, part, (row, column, 0))
+
+        return jax.vmap(paste)(images, parts, *self.start)
 
 
 def _block_side(layer: Convolution) -> int:

@@ -81,10 +81,12 @@ class Task(ABC):
 class JaxTask(Task):
     """A task whose environment is also available as a JAX world.
 
-    Attributes, all given as "module:name" but for the policy:
+    Attributes, given as "module:name" except for `pixels` and `policy`:
         env: Gymnasium environment.
         world: JAX world; takes the same options as the environment.
         network: Q-network of a population, see `easee.agents.population.networks`.
+        pixels: if positive, at most so many cells of an image are not 0, which is then used to save
+            time.
         policy: policy of Stable-Baselines3.
         features_extractor: features extractor of Stable-Baselines3, if not the policy's own.
     """
@@ -92,6 +94,7 @@ class JaxTask(Task):
     env: str
     world: str
     network: str = "easee.agents.population.networks:MLP"
+    pixels: int = 0
     policy: str = "MlpPolicy"
     features_extractor: str = ""
     population = "easee.agents.population:Population"
@@ -111,7 +114,8 @@ class JaxTask(Task):
         world = resolve_name(self.world)(**runs[0].settings.get("env", {}))
         arms = {run.arm: run.settings for run in runs}
         tables = {arm: make_tables(arms[arm], self.n_actions) for arm in arms}
-        explorers, network = [tables[run.arm] for run in runs], resolve_name(self.network)
+        explorers = [tables[run.arm] for run in runs]
+        network = replace(resolve_name(self.network), pixels=self.pixels)
         population = resolve_name(self.population)
         return population(world, explorers, seeds, settings, network, bins=self.bins)
 
@@ -156,6 +160,7 @@ CATCHER = JaxTask(
     env="easee.envs:Catcher",
     world="easee.envs.jax:Catcher",
     network="easee.agents.population.networks:CATCHER",
+    pixels=2,  # ball and paddle
     policy="CnnPolicy",
     features_extractor="easee.agents.sb3.networks:CatcherCnn",
 )

@@ -144,7 +144,7 @@ TASKS: dict[str, HardTask] = {
         ),
         _minigrid("MiniGrid-Empty-16x16-v0", 40_000),
         _minigrid("MiniGrid-DoorKey-8x8-v0", 300_000),
-        _minigrid("MiniGrid-DoorKey-16x16-v0", 2_000_000),
+        _minigrid("MiniGrid-DoorKey-16x16-v0", 1_000_000),
         _minigrid("MiniGrid-FourRooms-v0", 500_000),
         _minigrid("MiniGrid-Unlock-v0", 120_000),
         _minigrid("MiniGrid-KeyCorridorS3R1-v0", 100_000),

@@ -86,11 +86,12 @@ POPULATION := hard-search hard-search-minigrid hard hard-depth catcher catcher-d
 	catcher-width catcher-readings freeway boxing carnival
 PPO := hard-ppo-search hard-ppo hard-ppo-sensitivity
 
-# The pictures in results/, drawn again from the runs that are there.
+# The pictures in results/ and the tables of the documentation, from the runs that are there.
 plots: $(VENV)/.test
 	for figure in $(LOCAL); do $(BIN)/easee plot $$figure || exit 1; done
 	for figure in $(POPULATION) $(PPO); do test ! -e results/$$figure || \
 		$(BIN)/easee plot $$figure --backend population || exit 1; done
+	$(BIN)/python docs/tables.py
 
 # The screenshots of the studio, which need Chromium.
 screenshots: $(VENV)/.test

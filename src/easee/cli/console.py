@@ -59,7 +59,10 @@ def make_table(
     for column in columns:
         number = column in right
         table.add_column(
-            escape(column), justify="right" if number else "left", no_wrap=number or not column
+            escape(column),
+            justify="right" if number else "left",
+            no_wrap=number or not column,
+            overflow="fold",  # nothing is cut off in a narrow terminal
         )
     for row in rows:
         table.add_row(*(escape(cell) if isinstance(cell, str) else cell for cell in row))

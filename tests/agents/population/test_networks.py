@@ -66,11 +66,11 @@ def test_convolutions_around_the_pixels_equal_convolutions_everywhere(convolutio
     # In the corners, side by side, at the same place, and anywhere.
     places = [((0, 0), last), ((0, last[1]), (last[0], 0)), ((3, 4), (3, 5)), ((5, 5), (5, 5))]
     rng = np.random.default_rng(0)
-    places += [tuple(tuple(rng.integers(0, shape[:2])) for _ in range(2)) for _ in range(20)]
-    images = np.zeros((len(places) + 1, *shape), np.float32)  # the last one is empty
-    for image, cells in zip(images, places, strict=False):
-        for cell in cells:
-            image[cell] = rng.uniform(0.1, 1.0, size=shape[2])
+    cells = np.concatenate([places, rng.integers(0, shape[:2], size=(20, 2, 2))])
+    images = np.zeros((len(cells) + 1, *shape), np.float32)  # the last one is empty
+    for image, pair in zip(images, cells, strict=False):
+        for row, column in pair:
+            image[row, column] = rng.uniform(0.1, 1.0, size=shape[2])
 
     def total(params, network):
         return (network.apply(params, images) ** 2).sum()

@@ -26,7 +26,7 @@ from easee.viz.style import METHODS, Look
 SEEDS = 30
 HEADER = [
     "task", "method", "seeds", "success, last tenth", "success, whole training",
-    "steps to 90%", "runs that get there", "probability of improvement",
+    "steps to 90% (share of runs)", "probability of improvement",
 ]  # fmt: skip
 
 
@@ -91,7 +91,7 @@ class Comparison:
 
     def table(self, rows: list[Row]) -> list[list[str]]:
         """Return a line for each task and method, then means over tasks and steps of discovery."""
-        lines, tasks = [HEADER], self._shown_tasks(rows)
+        lines, tasks = [HEADER], self.measure(rows)
         for task, arms in tasks:
             base = arms.get(self.baseline)
             for name, runs in arms.items():
@@ -99,18 +99,18 @@ class Comparison:
                 if base is not None and name != self.baseline:
                     better = improvement_interval(runs.whole, base.whole)
                 cells = _cells(runs, self.steps[task.name])
-                lines.append([task.name, self.labels[name], *cells, cell(better)])
+                lines.append([task.title, self.labels[name], *cells, cell(better)])
         lines += self._means_over_tasks([arms for _, arms in tasks])
         costs = [row for row in rows if row.metric == COST]
         for task in TASKS.values():
             values = [row.value for row in costs if row.arm == f"{task.name}/discovered"]
             if values:
-                lines.append([task.name, COST, "", f"{np.mean(values):,.0f}", *[""] * 4])
+                lines.append([task.title, COST, *[""] * 3, f"{np.mean(values):,.0f}", ""])
         return lines
 
     def draw(self, rows: list[Row]) -> dict[str, Any]:
         """Draw the learning curves, one panel per task."""
-        tasks = self._shown_tasks(rows)
+        tasks = self.measure(rows)
         columns = 2 if len(tasks) <= 6 else 3
         figure, axes, empty = panels(len(tasks), columns=columns, height=2.6, sharey=True)
         for each, (task, arms) in zip(axes, tasks, strict=True):
@@ -119,7 +119,7 @@ class Comparison:
             for method in arms:
                 look = self.looks[method].called(self.labels[method])
                 draw_means(each, curves, f"{task.name}/{method}", look, metric=SUCCESS)
-            each.set_title(task.name.removeprefix("MiniGrid-").removesuffix("-v0"))
+            each.set_title(task.title)
             steps_axis(each)
             each.set(xlim=(0, total), ylim=(-0.02, 1.02))
         figure.supylabel("share of successful episodes")
@@ -128,7 +128,7 @@ class Comparison:
         figure.supxlabel(f"steps in the environment, {seeds}")
         return {self.name: figure}
 
-    def _shown_tasks(self, rows: list[Row]) -> list[tuple[HardTask, dict[str, Runs]]]:
+    def measure(self, rows: list[Row]) -> list[tuple[HardTask, dict[str, Runs]]]:
         """Return the tasks that have runs, with their measures by method."""
         found = []
         for task in TASKS.values():
@@ -149,19 +149,24 @@ class Comparison:
                 "",
                 cell(stratified_interval(arms[name].last for arms in tasks)),
                 cell(stratified_interval(arms[name].whole for arms in tasks)),
-                *[""] * 3,
+                *[""] * 2,
             ]
             for name in names
             if len(tasks) > 1
         ]
 
 
-def _cells(runs: Runs, total: int) -> list[str]:
+def steps_to_success(runs: Runs, total: int) -> str:
+    """Return the median number of steps to 90% success, and the share of runs that get there."""
     median = runs.median_steps
+    steps = f"{median:,.0f}" if np.isfinite(median) else f"over {total:,}"
+    return f"{steps} ({runs.share_solved:.0%})"
+
+
+def _cells(runs: Runs, total: int) -> list[str]:
     return [
         str(len(runs.last)),
         cell(mean_interval(runs.last)),
         cell(mean_interval(runs.whole)),
-        f"{median:,.0f}" if np.isfinite(median) else f"over {total:,}",
-        f"{runs.share_solved:.0%}",
+        steps_to_success(runs, total),
     ]

@@ -13,7 +13,7 @@ from easee.experiments.hard.comparison import Comparison
 from easee.experiments.hard.tasks import BINS, LEARNER, MINIGRID_LEARNER, TASKS
 from easee.experiments.hard.training import BACKEND
 
-make_figure = Comparison(
+COMPARISON = Comparison(
     name="hard",
     title="DQN where a reward must be found",
     labels=EXPLORERS,
@@ -29,5 +29,6 @@ make_figure = Comparison(
         "count weight": COUNT_WEIGHT,
         "rnd weight": RND_WEIGHT,
     },
-).figure
+)
+make_figure = COMPARISON.figure
 FIGURE = make_figure()

@@ -14,7 +14,7 @@ from easee.experiments.hard.tasks import BINS, TASKS
 
 WEIGHTS = {"count": PPO_COUNT_WEIGHT, "rnd": PPO_RND_WEIGHT}
 
-make_figure = Comparison(
+COMPARISON = Comparison(
     name="hard-ppo",
     title="PPO where a reward must be found",
     labels=REFERENCES,
@@ -24,5 +24,6 @@ make_figure = Comparison(
     backend=BACKEND,
     config={"learner": dict(LEARNER), "bins": BINS, "weights": WEIGHTS},
     settings={name: {"weight": weight} for name, weight in WEIGHTS.items()},
-).figure
+)
+make_figure = COMPARISON.figure
 FIGURE = make_figure()

@@ -70,6 +70,17 @@ class HardTask:
     learner: Mapping[str, Any] = field(default_factory=lambda: LEARNER, hash=False)
 
     @property
+    def title(self) -> str:
+        """What the task is called in tables and pictures.
+
+        >>> TASKS["goal-31"].title, TASKS["doorkey"].title, TASKS["MiniGrid-Unlock-v0"].title
+        ('goal grid 31 x 31', 'DoorKey', 'Unlock')
+        """
+        if "size" in self.options:
+            return "goal grid {size} x {size}".format(**self.options)
+        return "DoorKey" if self.name == "doorkey" else self.name[len("MiniGrid-") : -len("-v0")]
+
+    @property
     def n_actions(self) -> int:
         """Number of actions."""
         return len(priors.get(self.exact[0]).actions)
@@ -145,7 +156,7 @@ TASKS: dict[str, HardTask] = {
         _minigrid("MiniGrid-Empty-16x16-v0", 40_000),
         _minigrid("MiniGrid-DoorKey-8x8-v0", 300_000),
         _minigrid("MiniGrid-DoorKey-16x16-v0", 1_000_000),
-        _minigrid("MiniGrid-FourRooms-v0", 500_000),
+        _minigrid("MiniGrid-FourRooms-v0", 300_000),
         _minigrid("MiniGrid-Unlock-v0", 120_000),
         _minigrid("MiniGrid-KeyCorridorS3R1-v0", 100_000),
     )

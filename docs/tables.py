@@ -1,0 +1,86 @@
+"""The tables of `easee run hard` and `hard-ppo` in the documentation, made from their runs.
+
+    python docs/tables.py
+
+Each table stands between the comments `<!-- table: NAME -->` and `<!-- end -->`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+from easee.experiments.hard.comparison import Comparison, steps_to_success
+from easee.experiments.hard.figure import COMPARISON as DQN
+from easee.experiments.hard.measures import Runs
+from easee.experiments.hard.ppo_figure import COMPARISON as PPO
+from easee.experiments.harness.statistics import cell, mean_interval
+from easee.experiments.harness.store import Store
+
+ROOT = Path(__file__).parents[1]
+PAGES = ("README.md", "docs/learning.md", "docs/policy_gradients.md")
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure of the runs of an arm: how it is shown, and a number that is larger if better."""
+
+    show: Callable[[Runs, int], str]
+    rank: Callable[[Runs], float]
+
+
+STEPS = Measure(steps_to_success, lambda runs: runs.share_solved - 2.0 * runs.median_steps)
+LAST = Measure(
+    lambda runs, steps: cell(mean_interval(runs.last)), lambda runs: round(fmean(runs.last), 2)
+)
+WHOLE = Measure(
+    lambda runs, steps: cell(mean_interval(runs.whole)), lambda runs: round(fmean(runs.whole), 2)
+)
+SHORT = ("uniform", "useful", "zeta", "count", "rnd", "usual")
+
+
+def table(comparison: Comparison, measure: Measure, methods: Iterable[str] = ()) -> str:
+    """Return a table with a line for each task and a column for each method."""
+    names = list(methods or comparison.labels)
+    rows = Store(comparison.figure(), ROOT / "results" / comparison.name).read().rows
+    header = ["task", "steps of training", *(comparison.labels[name] for name in names)]
+    lines = [header, ["---", "--:", *["---"] * len(names)]]
+    for task, arms in comparison.measure(rows):
+        steps = comparison.steps[task.name]
+        ranks = {name: measure.rank(runs) for name, runs in arms.items()}
+        best = max(ranks.values())
+        cells = dict.fromkeys(names, "as epsilon-greedy")  # see `explorers_of`
+        cells |= dict.fromkeys(comparison.methods[task.name], "not run")
+        for name, runs in arms.items():
+            bold = "**" if ranks[name] == best > min(ranks.values()) else ""
+            cells[name] = f"{bold}{measure.show(runs, steps)}{bold}"
+        lines.append([task.title, f"{steps:,}", *(cells[name] for name in names)])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "hard, in short": lambda: table(DQN, STEPS, SHORT),
+    "hard, steps": lambda: table(DQN, STEPS),
+    "hard, last tenth": lambda: table(DQN, LAST),
+    "hard, whole training": lambda: table(DQN, WHOLE),
+    "hard-ppo, steps": lambda: table(PPO, STEPS),
+    "hard-ppo, last tenth": lambda: table(PPO, LAST),
+}
+
+
+def with_tables(page: str) -> str:
+    """Return the text of a page with its tables made again."""
+
+    def made(found: re.Match[str]) -> str:
+        return f"<!-- table: {found[1]} -->\n\n{TABLES[found[1]]()}\n\n<!-- end -->"
+
+    text = (ROOT / page).read_text()
+    return re.sub(r"<!-- table: ([^\n]*) -->\n.*?<!-- end -->", made, text, flags=re.DOTALL)
+
+
+if __name__ == "__main__":
+    for page in PAGES:
+        (ROOT / page).write_text(with_tables(page))

@@ -157,9 +157,10 @@ def test_a_checkpoint_of_other_runs_is_kept(tmp_path):
     (tmp_path / "parts").mkdir()
     other = tmp_path / "parts/other.npz"
     other.write_bytes(b"checkpoint")
-    (tmp_path / "partial.csv").write_text("figure,arm,seed,step,metric,value\n")
+    unfinished = "figure,arm,seed,step,metric,value\ncatcher,easee,7,30,mean reward,-1.0\n"
+    (tmp_path / "partial.csv").write_text(unfinished)
     run(tmp_path, seeds=1, arms=["uniform"])
-    assert other.exists() and (tmp_path / "partial.csv").exists()
+    assert other.exists() and (tmp_path / "partial.csv").read_text() == unfinished
     run(tmp_path, seeds=1, arms=["uniform"], force=True)
     assert not other.exists()
 

@@ -205,6 +205,32 @@ def test_runs_that_another_process_finishes_meanwhile_are_kept(tmp_path, monkeyp
     assert [r for r in store.read().rows if r.seed == 1] == FIG3.rows(late, measured)
 
 
+def test_unfinished_runs_of_two_processes_are_shown_together(tmp_path):
+    first, second, third = FIG3.runs(1)[:3]
+    stores = [Store(FIG3, tmp_path) for _ in range(2)]
+    stores[0].open()
+    stores[0].show([(first, [(1, "states", 1.0)]), (second, [(1, "states", 2.0)])])
+    stores[1].show([(third, [(1, "states", 3.0)])])
+    stores[0].show([(first, [(1, "states", 4.0)]), (second, [(1, "states", 5.0)])])
+    assert sorted(row.value for row in stores[1].shown()) == [3.0, 4.0, 5.0]
+    stores[1].checkpoint([third]).write_bytes(b"checkpoint")
+    for run in (first, second):
+        stores[0].add(run, [(2, "states", 6.0)])
+    stores[0].gather(FIG3.runs(1))
+    assert "3.0" in stores[0].partial.read_text() and "5.0" not in stores[0].partial.read_text()
+    stores[1].add(third, [(2, "states", 6.0)])
+    stores[1].gather(FIG3.runs(1))
+    assert not stores[0].partial.exists()
+
+
+def test_a_damaged_table_of_unfinished_runs_is_replaced(tmp_path):
+    store = Store(FIG3, tmp_path)
+    store.open()
+    store.partial.write_text("nonsense")
+    store.show([(FIG3.runs(1)[0], [(1, "states", 1.0)])])
+    assert [row.value for row in store.shown()] == [1.0]
+
+
 def test_a_run_that_measures_nothing_is_not_repeated(tmp_path):
     calls = []
 

@@ -192,8 +192,24 @@ class Store:
 
     @_naming_the_folder
     def show(self, unfinished: Iterable[Done]) -> None:
-        """Write the rows of unfinished runs, for plots meanwhile; `gather` removes them."""
+        """Write the rows of unfinished runs, for plots meanwhile; `gather` removes them.
+
+        Rows of other runs are kept: another process may be doing them in the same folder.
+        """
         rows = [row for run, measured in unfinished for row in self.figure.rows(run, measured)]
+        keys = {row.key for row in rows}
+        with locked(self.folder):
+            others = [row for row in self._partial_rows() if row.key not in keys]
+            self._write_partial(others + rows)
+
+    def _partial_rows(self) -> list[Row]:
+        """Return the rows of `partial.csv`, or none if it is damaged."""
+        try:
+            return read_csv(self.partial, self.figure.name).rows
+        except ResultsError:
+            return []
+
+    def _write_partial(self, rows: list[Row]) -> None:
         with replacing(self.partial) as file:
             file.write(to_csv(rows, header=True))
 
@@ -282,14 +298,17 @@ class Store:
         return rows
 
     def _tidy(self, done: set[Key]) -> None:
-        """Remove checkpoints whose runs are all done."""
+        """Remove checkpoints whose runs are all done, and what was shown of runs that are."""
         for note in self.parts.glob("*.json"):
             with suppress(ValueError, TypeError):  # a damaged note stays
                 if not done.issuperset(map(tuple, json.loads(note.read_text()))):
                     continue
                 note.with_suffix(".npz").unlink(missing_ok=True)
                 note.unlink()
-        if not any(self.parts.glob("*.npz")):
+        unfinished = [row for row in self._partial_rows() if row.key not in done]
+        if unfinished and any(self.parts.glob("*.npz")):
+            self._write_partial(unfinished)
+        else:
             self.partial.unlink(missing_ok=True)
         with suppress(OSError):  # not empty
             self.parts.rmdir()

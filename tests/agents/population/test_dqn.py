@@ -79,7 +79,7 @@ def test_updates_are_those_of_stable_baselines3(policy, monkeypatch):
         learner = update(learner, Batch(ours[0], jnp.array(actions), rewards, discounts, ours[1]))
         if i == 14:
             model.q_net_target.load_state_dict(model.q_net.state_dict())
-            learner = dqn.sync_target(Settings(100, target_update_interval=10), learner, 5, 15)
+            learner = dqn.sync_target(learner)
     expected = weights_of(model, len(network.convolutions))
     for ours, theirs, first in zip(
         *map(jax.tree.leaves, (learner.params, expected, params)), strict=True
@@ -90,12 +90,19 @@ def test_updates_are_those_of_stable_baselines3(policy, monkeypatch):
         assert distance < (0.05 if cnn else 1e-4) * moved
 
 
-def test_the_target_is_synchronised_only_when_due():
-    learner = dqn.Learner([{"w": jnp.ones(2)}], [{"w": jnp.zeros(2)}], ())
-    settings = Settings(100, target_update_interval=10)
-    for first, last, expected in ((0, 4, 0.0), (4, 9, 0.0), (8, 12, 1.0), (6, 10, 1.0)):
-        target = dqn.sync_target(settings, learner, first, last).target
-        assert (target[0]["w"] == expected).all()
+@pytest.mark.parametrize(("freq", "interval"), [(4, 1000), (4, 6), (8, 10), (3, 2), (4, 4), (1, 5)])
+def test_the_target_is_synchronised_when_stable_baselines3_does(freq, interval):
+    # Stable-Baselines3 does so after each step whose number is a multiple of the interval, in the
+    # rollout that contains this step.
+    starts = range(0, 4000, freq)
+    expected = [
+        start
+        for start in starts
+        if any(step % interval == 0 for step in range(start + 1, start + freq + 1))
+    ]
+    settings = Settings(100, train_freq=freq, target_update_interval=interval)
+    assert [start for start in starts if settings.next_sync(start) == start] == expected
+    assert all(settings.next_sync(start) in expected for start in starts[: len(expected) // 2])
 
 
 def test_schedules_are_those_of_stable_baselines3():

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
+import easee.agents.population.dqn as dqn
 from easee._utils.checks import checked_count
 from easee.agents.compat import fit_scalar_explorer
 from easee.agents.population.atari_program import FrameReplay, Program, compile_program, pack_update
@@ -161,7 +162,7 @@ class Group:
         index = step % self.replay.size
         update = pack_update(self.newest, index, self.replay.ages[:, index], sampled)
         if step and step % settings.target_update_interval == 0:
-            self.learner = program.sync_target(self.learner)
+            self.learner = dqn.sync_target(self.learner)
         if step < settings.learning_starts:
             self.frames = program.store(self.frames, update)
             return np.array([explorer.choose_one(-1, 1.0) for explorer in self.explorers])

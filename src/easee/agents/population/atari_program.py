@@ -145,10 +145,6 @@ class Program:
         self.store = jax.jit(jax.vmap(self._store), donate_argnums=0)
         self.act = jax.jit(jax.vmap(self._act), donate_argnums=1)
         self.learn_and_act = jax.jit(jax.vmap(self._learn_and_act), donate_argnums=(0, 1))
-        # A copy, because a buffer that is donated must not be used twice.
-        self.sync_target = jax.jit(
-            lambda learner: learner._replace(target=jax.tree.map(jnp.copy, learner.params))
-        )
 
     def _init(self, key: Array) -> tuple[Learner, Array]:
         """Return a learner and empty memory for frames."""

@@ -64,6 +64,15 @@ class Settings(BaseSettings):
         """Number of steps before the first rollout with greedy actions and an update."""
         return min(self.learning_starts // self.train_freq * self.train_freq, self.total_steps)
 
+    def next_sync(self, step: int) -> int:
+        """Return the start of the first rollout, from `step` on, that updates the target network.
+
+        It is updated when the number of steps is a multiple of the interval. The weights do not
+        change during a rollout, so this may be done at its start.
+        """
+        multiple = (step // self.target_update_interval + 1) * self.target_update_interval
+        return (-(-multiple // self.train_freq) - 1) * self.train_freq
+
     def epsilon(self, step: Array | int, xp: Any = jnp) -> Any:
         """Return the probability of exploring after a number of steps, as an array of `xp`."""
         share = xp.minimum(step / (self.steps * self.exploration_fraction), 1.0)
@@ -125,13 +134,13 @@ def update(network: Network, settings: Settings, learner: Learner, batch: Batch)
     return Learner(optax.apply_updates(params, changes), target, adam)
 
 
-def sync_target(settings: Settings, learner: Learner, first: Array, last: Array) -> Learner:
-    """Copy the weights to the target network if an update of it was due between two steps."""
-    interval = settings.target_update_interval
-    due = last // interval > first // interval
-    # Selecting every weight is cheaper on a GPU than a branch.
-    target = jax.tree.map(lambda p, t: jnp.where(due, p, t), learner.params, learner.target)
-    return learner._replace(target=target)
+@jax.jit
+def sync_target(learner: Learner) -> Learner:
+    """Return the learner with a copy of its weights as target network.
+
+    A copy, because a buffer that is donated must not be used twice.
+    """
+    return learner._replace(target=jax.tree.map(jnp.copy, learner.params))
 
 
 def act(network: Network, params: Params, observation: Array) -> Array:

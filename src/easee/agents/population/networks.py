@@ -5,6 +5,7 @@ weights, that becomes one batched product, whereas `lax.conv` becomes a slow gro
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -114,25 +115,45 @@ class Network:
     def _convolve_around_pixels(self, params: Params, images: Array) -> Array:
         """Return the same if at most `pixels` cells of an image are not 0.
 
-        An output that sees none of these cells is that of an image of zeros, so the others are
-        computed in a window around each cell, layer by layer.
+        An output that sees none of these cells is that of an image of zeros. The others are
+        computed in a window around each cell, from the part of the image that they see.
         """
-        count, height, width, _ = images.shape
-        _, cells = jax.lax.top_k(jnp.abs(images).sum(axis=3).reshape(count, -1), self.pixels)
-        windows = [_Window((cell // width, cell % width), (1, 1)) for cell in cells.T]
-        background = jnp.zeros_like(images[:1])
-        for layer, p in zip(self.convolutions, params, strict=False):
-            background = self._convolve_once(layer, p, background)
-            size = background.shape[1:3]
-            windows = [window.after(layer, size) for window in windows]
-            border = (layer.padding, layer.padding)
-            padded = jnp.pad(images, ((0, 0), border, border, (0, 0)))
-            images = jnp.broadcast_to(background, (count, *background.shape[1:]))
-            for window in windows:
-                seen = window.inputs(layer).cut(padded)
-                around = self._convolve_once(replace(layer, padding=0), p, seen)
-                images = window.paste(images, around)
-        return images
+        background = self._convolve(params, jnp.zeros_like(images[:1]))
+        outputs = jnp.broadcast_to(background, (len(images), *background.shape[1:]))
+        border = 0  # how far windows of the input can exceed the image
+        for layer in reversed(self.convolutions):
+            border = border * layer.stride + layer.padding
+        padded = jnp.pad(images, ((0, 0), (border, border), (border, border), (0, 0)))
+        for cell in _nonzero_cells(images, self.pixels):
+            windows, sizes = self._windows(cell, images.shape[1:3])
+            values = windows[0].shifted(border).cut(padded)
+            for layer, p, window, size in zip(
+                self.convolutions, params, windows[1:], sizes, strict=False
+            ):
+                values = self._convolve_once(replace(layer, padding=0), p, values)
+                if border:
+                    values = window.clear_outside(values, size)
+            outputs = windows[-1].paste(outputs, values)
+        return outputs
+
+    def _windows(
+        self, cell: tuple[Array, Array], size: Shape
+    ) -> tuple[list["_Window"], list[Shape]]:
+        """Return what is computed for a cell of an image of a size, and the sizes of the outputs.
+
+        The last window holds all outputs of the last layer that see the cell; the others hold, for
+        each layer, the inputs that these outputs see.
+        """
+        sizes: list[Shape] = []
+        last = _Window(cell, (1, 1))
+        for layer in self.convolutions:
+            size = (layer.size(size[0]), layer.size(size[1]))
+            last = last.after(layer, size)
+            sizes.append(size)
+        windows = [last]
+        for layer in reversed(self.convolutions):
+            windows.insert(0, windows[0].inputs(layer))
+        return windows, sizes
 
     def _activate(self, values: Array) -> Array:
         """Return the outputs of a layer, normalised over all axes but the batch's."""
@@ -238,10 +259,14 @@ class _Window:
         return _Window((starts[0], starts[1]), (sizes[0], sizes[1]))
 
     def inputs(self, layer: Convolution) -> "_Window":
-        """Return the window that these outputs of a layer see in the padded input."""
-        row, column = self.start
+        """Return the window that these outputs of a layer see, which may exceed the image."""
+        row, column = (first * layer.stride - layer.padding for first in self.start)
         height, width = ((n - 1) * layer.stride + layer.kernel for n in self.size)
-        return _Window((row * layer.stride, column * layer.stride), (height, width))
+        return _Window((row, column), (height, width))
+
+    def shifted(self, distance: int) -> "_Window":
+        """Return the window that is farther from the first row and column by a distance."""
+        return replace(self, start=(self.start[0] + distance, self.start[1] + distance))
 
     def cut(self, images: Array) -> Array:
         """Return the part of each image in the window."""
@@ -251,6 +276,15 @@ class _Window:
 
         return jax.vmap(cut)(images, *self.start)
 
+    def clear_outside(self, values: Array, size: Shape) -> Array:
+        """Return the values in the window, with zeros outside an image of a size."""
+        rows, columns = (
+            first[:, None] + jnp.arange(n) for first, n in zip(self.start, self.size, strict=True)
+        )
+        inside = ((rows >= 0) & (rows < size[0]))[:, :, None]
+        inside &= ((columns >= 0) & (columns < size[1]))[:, None, :]
+        return jnp.where(inside[:, :, :, None], values, 0.0)
+
     def paste(self, images: Array, parts: Array) -> Array:
         """Return the images with the window replaced in each."""
 
@@ -258,6 +292,21 @@ class _Window:
             return jax.lax.dynamic_update_slice(image, part, (row, column, 0))
 
         return jax.vmap(paste)(images, parts, *self.start)
+
+
+def _nonzero_cells(images: Array, most: int) -> Iterator[tuple[Array, Array]]:
+    """Yield row and column, (batch,) each, of the cells of each image that are not 0, in order.
+
+    There are `most` of them; for images with fewer, the last cell of the image follows.
+    """
+    count, height, width, _ = images.shape
+    nonzero = (images != 0).any(axis=3).reshape(count, -1)
+    cells = jnp.arange(height * width)
+    cell = jnp.full(count, -1)
+    for _ in range(most):
+        later = nonzero & (cells > cell[:, None])
+        cell = jnp.where(later, cells, cells[-1]).min(axis=1)
+        yield cell // width, cell % width
 
 
 def _block_side(layer: Convolution) -> int:

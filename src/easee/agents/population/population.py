@@ -74,13 +74,18 @@ class Population(WorldPopulation[Settings]):
 
     def _train_until(self, step: int) -> None:
         """Train until a step, rounded up to a multiple of `train_freq`."""
-        freq = self.settings.train_freq
-        for learns, end in ((False, min(step, self.settings.warm_up)), (True, step)):
-            rollouts = -(-(end - self.steps) // freq)
-            if rollouts > 0:
-                static, first = self._static(learns), self.steps // freq
-                self.runs = _train(static, self.runs, self.tables, self.keys, first, rollouts)
-                self.steps += rollouts * freq
+        settings, freq = self.settings, self.settings.train_freq
+        for learns, end in ((False, min(step, settings.warm_up)), (True, step)):
+            while self.steps < end:
+                first, sync = self.steps, settings.next_sync(self.steps)
+                if sync == first:
+                    learner = dqn.sync_target(self.runs.learner)
+                    self.runs = self.runs._replace(learner=learner)
+                    sync = settings.next_sync(first + freq)
+                count = -(-(min(sync, end) - first) // freq)
+                static = self._static(learns)
+                self.runs = _train(static, self.runs, self.tables, self.keys, first // freq, count)
+                self.steps += count * freq
 
     def _static(self, learns: bool) -> StaticArgs:
         return StaticArgs(self.world, self.network, self.settings, self.bonus, learns)
@@ -154,8 +159,7 @@ def _collect_and_update(
 
     run = jax.lax.fori_loop(0, freq, step, run, unroll=_unrolls(freq))
     last = first + freq
-    # The weights have not changed since `first`, so the target may be copied at any step between.
-    learner, novelty = dqn.sync_target(settings, run.learner, first, last), run.bonus
+    learner, novelty = run.learner, run.bonus
     if learns:
         # 2, because the step after this one splits the same key into its children 0 and 1.
         update_key = jax.random.fold_in(jax.random.fold_in(key, last), 2)

@@ -19,12 +19,10 @@ if TYPE_CHECKING:
     from easee.agents.population.bonuses import Bonus
     from easee.explorers.jax import Tables
 
-MU = 2.0  # exponent of temporally extended epsilon-greedy
-COUNT_WEIGHT, RND_WEIGHT = 0.01, 0.01  # of the rewards for novelty, with DQN
-PPO_COUNT_WEIGHT, PPO_RND_WEIGHT = 0.01, 0.01  # with PPO
+PPO_COUNT_WEIGHT, PPO_RND_WEIGHT = 0.01, 0.01  # of the rewards for novelty, with PPO
 EXPLORERS = names(
     "uniform", "useful", "zeta", "count", "rnd", "exact", "usual", "discovered",
-    uniform="epsilon-greedy",
+    uniform="epsilon-greedy", zeta="temporally extended",
 )  # fmt: skip
 DISCOVERIES = 3  # different random seeds of discovery; runs share them
 MAX_NODES = 50_000  # of the graph of a discovered prior
@@ -39,10 +37,11 @@ def make_bonus(settings: Mapping[str, Any]) -> Bonus:
     """Return the reward for novelty of an arm."""
     from easee.agents.population import bonuses
 
+    rivals = TASKS[settings["task"]].rivals
     if settings["explorer"] == "count":
-        return bonuses.CountBonus(settings.get("weight", COUNT_WEIGHT))
+        return bonuses.CountBonus(settings.get("weight", rivals["count weight"]))
     if settings["explorer"] == "rnd":
-        return bonuses.RndBonus(settings.get("weight", RND_WEIGHT))
+        return bonuses.RndBonus(settings.get("weight", rivals["rnd weight"]))
     return bonuses.NO_BONUS
 
 
@@ -54,7 +53,7 @@ def make_tables(settings: Mapping[str, Any], seed: int) -> Tables:
     if name in ("uniform", "count", "rnd"):
         return explorers.uniform(task.n_actions)
     if name == "zeta":
-        return explorers.zeta(task.n_actions, settings.get("mu", MU))
+        return explorers.zeta(task.n_actions, settings.get("mu", task.rivals["mu"]))
     if name == "useful":
         return explorers.fixed(_useful(policy_of(*task.usual)))
     if name == "discovered":

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from easee.experiments.hard.arms import (
-    COUNT_WEIGHT,
-    EXPLORERS,
-    MU,
-    RND_WEIGHT,
-    explorers_of,
-)
+from easee.experiments.hard.arms import EXPLORERS, explorers_of
 from easee.experiments.hard.comparison import Comparison
-from easee.experiments.hard.tasks import BINS, LEARNER, MINIGRID_LEARNER, TASKS
+from easee.experiments.hard.tasks import (
+    BINS,
+    LEARNER,
+    MINIGRID_LEARNER,
+    MINIGRID_RIVALS,
+    RIVALS,
+    TASKS,
+)
 from easee.experiments.hard.training import BACKEND
 
 COMPARISON = Comparison(
@@ -25,9 +26,8 @@ COMPARISON = Comparison(
         "learner": dict(LEARNER),
         "learner on MiniGrid": dict(MINIGRID_LEARNER),
         "bins": BINS,
-        "mu": MU,
-        "count weight": COUNT_WEIGHT,
-        "rnd weight": RND_WEIGHT,
+        "rivals": dict(RIVALS),
+        "rivals on MiniGrid": dict(MINIGRID_RIVALS),
     },
 )
 make_figure = COMPARISON.figure

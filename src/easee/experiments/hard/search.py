@@ -56,7 +56,7 @@ ROUNDS = {  # on MiniGrid: the changes that are kept from the rounds before, and
 }  # fmt: skip
 WITH_EASEE = ((), (RATE,), (BARE,), (EVERY_4,))
 RIVALS: dict[str, dict[str, Any]] = {
-    **{f"zeta, mu {mu}": {"explorer": "zeta", "mu": mu} for mu in (1.5, 2.0, 2.5, 3.0)},
+    **{f"zeta, mu {mu}": {"explorer": "zeta", "mu": mu} for mu in (1.5, 2.0, 2.5, 3.0, 4.0)},
     **{
         f"count, weight {w}": {"explorer": "count", "weight": w} for w in (0.001, 0.003, 0.01, 0.03)
     },

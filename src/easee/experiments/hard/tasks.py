@@ -39,6 +39,9 @@ MINIGRID_LEARNER: Mapping[str, Any] = {
     "learning_rate": 3e-4,
     "layer_norm": False,
 }
+# Parameters of the rivals, from the same two searches.
+RIVALS: Mapping[str, float] = {"mu": 2.0, "count weight": 0.01, "rnd weight": 0.01}
+MINIGRID_RIVALS: Mapping[str, float] = {"mu": 3.0, "count weight": 0.01, "rnd weight": 0.003}
 BINS = 50  # points of a learning curve
 
 
@@ -56,6 +59,7 @@ class HardTask:
         discovery: arguments of `easee.discover`.
         convolutions: whether the observations are images.
         learner: hyperparameters of DQN, see `LEARNER`.
+        rivals: parameters of the other explorers with DQN, see `RIVALS`.
     """
 
     name: str
@@ -68,6 +72,7 @@ class HardTask:
     discovery: Mapping[str, Any] = field(default_factory=lambda: {"usually": 0.1}, hash=False)
     convolutions: bool = False
     learner: Mapping[str, Any] = field(default_factory=lambda: LEARNER, hash=False)
+    rivals: Mapping[str, float] = field(default_factory=lambda: RIVALS, hash=False)
 
     @property
     def title(self) -> str:
@@ -136,6 +141,7 @@ def _minigrid(name: str, steps: int) -> HardTask:
         usual=("minigrid-usual", 20),
         convolutions=True,
         learner=MINIGRID_LEARNER,
+        rivals=MINIGRID_RIVALS,
     )
 
 

@@ -30,6 +30,7 @@ ROWS = [
     ("PPO", "goal-51"), ("PPO", "doorkey"),
 ]  # fmt: skip
 TRAINING = 200_000  # steps of training that the settings are made for
+LEARNS = 2_000  # steps after which all of them update
 
 
 def steps_per_second(agent: str, task: str, count: int, steps: int) -> float:
@@ -37,7 +38,7 @@ def steps_per_second(agent: str, task: str, count: int, steps: int) -> float:
     settings = {"task": task, "explorer": "usual", "steps": TRAINING}
     runs = [Run(f"{task}/usual", seed, settings) for seed in range(count)]
     population = MAKERS[agent](runs)
-    population.advance(2 * steps)
+    population.advance(max(steps, LEARNS))
     began, first = time.perf_counter(), population.steps
     population.advance(steps)
     rate: float = (population.steps - first) * count / (time.perf_counter() - began)

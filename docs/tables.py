@@ -26,18 +26,18 @@ PAGES = ("README.md", "docs/learning.md", "docs/policy_gradients.md")
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure of the runs of an arm: how it is shown, and a number that is larger if better."""
+    """A measure of the runs of an arm: how it is shown, and a value that is larger if better."""
 
     show: Callable[[Runs, int], str]
-    rank: Callable[[Runs], float]
+    rank: Callable[[Runs], tuple[float, ...]]
 
 
-STEPS = Measure(steps_to_success, lambda runs: runs.share_solved - 2.0 * runs.median_steps)
+STEPS = Measure(steps_to_success, lambda runs: (-runs.median_steps, runs.share_solved))
 LAST = Measure(
-    lambda runs, steps: cell(mean_interval(runs.last)), lambda runs: round(fmean(runs.last), 2)
+    lambda runs, steps: cell(mean_interval(runs.last)), lambda runs: (round(fmean(runs.last), 2),)
 )
 WHOLE = Measure(
-    lambda runs, steps: cell(mean_interval(runs.whole)), lambda runs: round(fmean(runs.whole), 2)
+    lambda runs, steps: cell(mean_interval(runs.whole)), lambda runs: (round(fmean(runs.whole), 2),)
 )
 SHORT = ("uniform", "useful", "zeta", "count", "rnd", "usual")
 
@@ -50,6 +50,7 @@ def table(comparison: Comparison, measure: Measure, methods: Iterable[str] = ())
     lines = [header, ["---", "--:", *["---"] * len(names)]]
     for task, arms in comparison.measure(rows):
         steps = comparison.steps[task.name]
+        arms = {name: runs for name, runs in arms.items() if name in names}
         ranks = {name: measure.rank(runs) for name, runs in arms.items()}
         best = max(ranks.values())
         cells = dict.fromkeys(names, "as epsilon-greedy")  # see `explorers_of`

@@ -440,6 +440,16 @@ def test_the_tables_fit_into_eighty_columns():
     assert "layers grow 5.22 times a step; about depth" in result.output  # on one line
 
 
+def test_numbers_are_not_cut_off_in_a_narrow_terminal():
+    def digits(columns):
+        arguments = ["compile", "rotation-grid", "-d", "4"]
+        output = runner.invoke(app, arguments, env={"COLUMNS": columns}).output
+        body = output.partition("┡")[2].partition("└")[0]
+        return sorted(filter(str.isdigit, body))
+
+    assert digits("40") == digits("200") != []
+
+
 def test_verify_takes_names():
     arguments = ("verify", "doorkey", "--env", "MiniGrid-DoorKey-6x6-v0", "--states", 10)
     refused = invoke(*arguments)

@@ -219,6 +219,17 @@ def test_equivalent_answers_yes_no_and_unknown():
     assert easee.priors.get("catcher").equivalent("left", "right") is False
 
 
+def test_every_relation_is_equivalent_after_completion_stopped():
+    # Here the normal form of a right-hand side changes how a relation is reduced.
+    e, f = "e " + "g " * 9, "f " + "g " * 9
+    pairs = [
+        ("a d d", "b"), ("a c", ""), ("", "d b d a a"),
+        (e + f + e + e + f, ""), (e + e, f + f), (e + e, f),
+    ]  # fmt: skip
+    omega = Equivalences(list("abcdefg"), pairs)
+    assert [omega.equivalent(u, v) for u, v in pairs] == [True] * 6
+
+
 # --- relations that usually hold -----------------------------------------------------------------
 
 USUAL = Equivalences(

@@ -81,7 +81,7 @@ def learn(
 
     Args:
         env: a `Table`, or an environment with discrete actions whose observations are its states.
-        explorer: an explorer of one environment, or a policy or its text to make one from.
+        explorer: an explorer of one environment, or a policy or its string to make one from.
         episodes: number of episodes.
         epsilon: probability of exploring, or a function from the share of episodes done to it.
         learning_rate: step size of the update.

@@ -45,7 +45,7 @@ def fit_reference(
     """Return the explorer that follows a reference policy in some environments.
 
     Args:
-        reference: a policy or its text, to which the floor is added, or an explorer, which has
+        reference: a policy or its string, to which the floor is added, or an explorer, which has
             its own floor.
         floor: weight of the uniform policy, from 0 to 1, mixed into the policy and its own floors.
         n_envs: number of environments.

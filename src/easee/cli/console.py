@@ -61,7 +61,7 @@ def make_table(
         table.add_column(
             escape(column),
             justify="right" if number else "left",
-            no_wrap=number or not column,
+            no_wrap=not column,
             overflow="fold",  # nothing is cut off in a narrow terminal
         )
     for row in rows:

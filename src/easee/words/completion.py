@@ -183,11 +183,10 @@ class _Attempt:
     def result(self) -> Rules:
         """Return the rules as they are now, by which both sides of every relation reduce alike."""
         system = self.system
-        if not self.confluent:
-            while any([system.join(u, v) for u, v in self.relations]):
-                pass  # a new rule may change how an earlier relation is reduced
-        for left, right in system.rules.items():
-            system.rules[left] = system.reduce(right)
+        system.reduce_right_sides()
+        # A new rule, or another right-hand side, may change how an earlier relation is reduced.
+        while not self.confluent and any([system.join(u, v) for u, v in self.relations]):
+            system.reduce_right_sides()
         ordered = tuple(sorted(self.rules(), key=lambda pair: (len(pair[0]), pair)))
         return Rules(self.order, ordered, self.confluent)
 
@@ -276,6 +275,11 @@ class _System:
                     todo.extend(reversed(right))
                     break
         return "".join(done)
+
+    def reduce_right_sides(self) -> None:
+        """Replace the right-hand side of each rule by its normal form."""
+        for left, right in self.rules.items():
+            self.rules[left] = self.reduce(right)
 
     def join(self, u: str, v: str) -> bool:
         """Add rules, without their overlaps, until two words reduce alike; return if any."""

@@ -82,9 +82,13 @@ def test_convolutions_around_the_pixels_equal_convolutions_everywhere(convolutio
     jax.tree.map(partial(np.testing.assert_allclose, atol=1e-5), *gradients)
 
 
-def test_pixels_and_layer_norm_are_rejected():
+def test_invalid_pixels_are_rejected():
     with pytest.raises(ArgumentError, match="no layer norm for pixels=2"):
         Network((Convolution(4, 3, 1),), layer_norm=True, pixels=2)
+    with pytest.raises(ArgumentError, match="pixels of at least 0.*pixels=-1"):
+        Network((Convolution(4, 3, 1),), pixels=-1)
+    with pytest.raises(ArgumentError, match="of 0 without convolutions.*pixels=1"):
+        Network(pixels=1)
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import easee.agents.population
 from easee import priors
 from easee.errors import ArgumentError
 from easee.experiments.hard import arms, depth, measures, search, training
@@ -66,6 +67,22 @@ def test_arms_are_named_by_task_and_explorer():
     assert "goal-51/useful" not in names  # without interactions it would be uniform
     tasks = {name.partition("/")[0] for name in names}
     assert len(tasks) == 10 and {n.rpartition("/")[2] for n in names} == set(arms.EXPLORERS)
+
+
+@pytest.mark.parametrize("name", ["hard-search", "hard-search-minigrid"])
+def test_arms_of_a_search_are_trained_with_different_learners(name, monkeypatch):
+    trained = []
+
+    def note(world, tables, seeds, settings, network, **options):
+        trained.append((settings, network.layer_norm))
+
+    monkeypatch.setattr(easee.agents.population, "Population", note)
+    runs = [run for run in FIGURES[name].runs(1) if run.settings["explorer"] == "uniform"]
+    for run in runs:
+        training.make_population([run])
+    assert len(set(trained)) == len(runs)
+    assert trained[0][1]  # the learner of the goal grids has layer norm
+    assert not trained[[run.arm for run in runs].index("uniform/no layer norm")][1]
 
 
 def test_useful_moves_have_the_floors_of_the_usual_prior():

@@ -223,6 +223,15 @@ def test_unfinished_runs_of_two_processes_are_shown_together(tmp_path):
     assert not stores[0].partial.exists()
 
 
+def test_a_run_that_starts_again_shows_none_of_its_old_rows(tmp_path):
+    store = Store(FIG3, tmp_path)
+    store.open()
+    run = FIG3.runs(1)[0]
+    store.show([(run, [(1, "states", 1.0)])])
+    store.show([(run, [])])
+    assert store.shown() == []
+
+
 def test_a_damaged_table_of_unfinished_runs_is_replaced(tmp_path):
     store = Store(FIG3, tmp_path)
     store.open()

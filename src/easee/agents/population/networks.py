@@ -56,6 +56,10 @@ class Network:
     pixels: int = 0
 
     def __post_init__(self) -> None:
+        if self.pixels < 0 or (self.pixels and not self.convolutions):
+            raise ArgumentError(
+                f"expected pixels of at least 0, and of 0 without convolutions, found {self}"
+            )
         if self.pixels and self.layer_norm:
             raise ArgumentError(
                 f"expected no layer norm for pixels={self.pixels}, found {self}: leave out pixels"

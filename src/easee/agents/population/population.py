@@ -35,7 +35,7 @@ class Population(WorldPopulation[Settings]):
 
     Args:
         world: environment to learn in.
-        tables: explorer of each run, as tables (see `easee.explorers.jax`), a policy or its text.
+        tables: explorer of each run, as tables (see `easee.explorers.jax`), a policy or its string.
         seeds: random seed of each run.
         settings: hyperparameters of all runs.
         network: Q-network of all runs.

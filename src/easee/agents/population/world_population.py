@@ -83,7 +83,7 @@ def _fit_tables(
         check_actions(explorer.graph.actions, world.n_actions, world.action_names)
         return tables_of(explorer)
     if not isinstance(explorer, Tables):
-        expected = "explorers as Tables (see easee.explorers.jax), policies or texts"
+        expected = "explorers as Tables (see easee.explorers.jax), policies or strings"
         raise explorer_type_error(explorer, expected)
     check_actions(explorer.n_actions, world.n_actions, world.action_names)
     return explorer

@@ -76,7 +76,10 @@ def _arms(task: HardTask) -> dict[str, dict[str, Any]]:
         | {"explorer": explorer, "learner": _learner(changes)}
         for explorer, changes in arms
     }
-    rivals = {f"rival/{name}": common | settings for name, settings in RIVALS.items()}
+    rivals = {
+        f"rival/{name}": common | settings | {"learner": dict(task.learner)}
+        for name, settings in RIVALS.items()
+    }
     return learners | rivals
 
 
@@ -138,8 +141,15 @@ def search_figure(
     *,
     backend: Backend,
     base: Mapping[str, Any],
+    of_rivals: Mapping[str, Any] | None = None,
 ) -> Figure:
-    """Return the figure of a search: settings of a learner that differ from `base`, as arms."""
+    """Return the figure of a search: settings of a learner that differ from `base`, as arms.
+
+    The rivals have the learner `of_rivals`, by default `base`.
+    """
+    config = {"learner": dict(base), "bins": BINS, "steps": steps}
+    if of_rivals is not None:
+        config["learner of the rivals"] = dict(of_rivals)
     return Figure(
         name=name,
         title=f"hyperparameters of {learner} and of the rivals on {task.name}",
@@ -148,11 +158,20 @@ def search_figure(
         backends={"population": backend},
         draw=partial(draw, name, task.name, steps),
         table=partial(table, steps),
-        config={"learner": dict(base), "bins": BINS, "steps": steps},
+        config=config,
     )
 
 
 FIGURES = [
-    search_figure(name, "DQN", task, STEPS[task.name], _arms(task), backend=BACKEND, base=LEARNER)
+    search_figure(
+        name,
+        "DQN",
+        task,
+        STEPS[task.name],
+        _arms(task),
+        backend=BACKEND,
+        base=LEARNER,
+        of_rivals=task.learner,
+    )
     for name, task in (("hard-search", GOAL_GRID), ("hard-search-minigrid", MINIGRID))
 ]

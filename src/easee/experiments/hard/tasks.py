@@ -83,7 +83,9 @@ class HardTask:
         """
         if "size" in self.options:
             return "goal grid {size} x {size}".format(**self.options)
-        return "DoorKey" if self.name == "doorkey" else self.name[len("MiniGrid-") : -len("-v0")]
+        if self.name == "doorkey":
+            return "DoorKey"
+        return self.name.removeprefix("MiniGrid-").removesuffix("-v0")
 
     @property
     def n_actions(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from easee.experiments.hard.arms import DISCOVERIES, discovered, make_bonus, make_tables
-from easee.experiments.hard.tasks import BINS, TASKS
+from easee.experiments.hard.tasks import BINS, LEARNER, TASKS
 from easee.experiments.harness.explorers import agent_seed
 from easee.experiments.harness.figure import Measured, Run
 from easee.experiments.harness.population_backend import PopulationBackend
@@ -22,7 +22,7 @@ def make_population(runs: list[Run]) -> Population:
 
     settings = runs[0].settings
     task = TASKS[settings["task"]]
-    learner = {**task.learner, **settings.get("learner", {})}
+    learner = {**LEARNER, **settings.get("learner", task.learner)}
     network = task.make_network(layer_norm=learner.pop("layer_norm", True))
     return Population(
         task.make_world(),

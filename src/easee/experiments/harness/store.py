@@ -196,8 +196,9 @@ class Store:
 
         Rows of other runs are kept: another process may be doing them in the same folder.
         """
-        rows = [row for run, measured in unfinished for row in self.figure.rows(run, measured)]
-        keys = {row.key for row in rows}
+        runs = dict(unfinished)
+        rows = [row for run in runs for row in self.figure.rows(run, runs[run])]
+        keys = {run.key for run in runs}
         with locked(self.folder):
             others = [row for row in self._partial_rows() if row.key not in keys]
             self._write_partial(others + rows)

@@ -14,7 +14,7 @@ from easee.experiments.coverage.simulation import SIZE, STEPS, measure, ratios
 from easee.experiments.harness.backends import one_by_one
 from easee.experiments.harness.figure import Figure, Row, Run
 from easee.experiments.harness.plots import curve
-from easee.experiments.harness.rows import count_seeds, seeds_text, values_by_arm
+from easee.experiments.harness.rows import seeds_of_arms, values_by_arm
 from easee.viz.files import subplots
 from easee.viz.style import METHODS, SMALL, WIDTH, Look, shades
 
@@ -97,7 +97,7 @@ def draw(rows: list[Row]) -> dict[str, Any]:
         below.legend(*handles, loc="upper left", bbox_to_anchor=(-0.2, -0.3), fontsize=SMALL)
     for axes in panels[:, 0]:
         axes.set_ylabel("unique states / uniform")
-    seeds = seeds_text(count_seeds(rows), intervals=True)
+    seeds = seeds_of_arms(rows)
     figure.suptitle(f"Figure 3: 100 x 100 grids, 100 steps an episode\n{seeds}")
     return {"fig3": figure}
 

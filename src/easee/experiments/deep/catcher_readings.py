@@ -16,7 +16,7 @@ from easee.experiments.deep.tasks import CATCHER, READINGS
 from easee.experiments.harness.figure import Figure, Row, Run
 from easee.experiments.harness.learning_curves import finals
 from easee.experiments.harness.plots import add_legend, grouped_points
-from easee.experiments.harness.rows import count_seeds, seeds_text
+from easee.experiments.harness.rows import seeds_of_arms
 from easee.experiments.harness.statistics import (
     cell,
     improvement_interval,
@@ -81,7 +81,7 @@ def draw(steps: int, rows: list[Row]) -> dict[str, Any]:
     }
     looks = {name: METHODS[name].called(label) for name, (label, _) in EXPLORERS.items()}
     grouped_points(axes, means, looks)
-    title = f"DQN on Catcher after {steps:,} steps, {seeds_text(count_seeds(rows), intervals=True)}"
+    title = f"DQN on Catcher after {steps:,} steps, {seeds_of_arms(rows)}"
     axes.set(title=title, ylabel=dqn.LAST_TENTH)
     add_legend(figure, [axes], [label for label, _ in EXPLORERS.values()])
     return {NAME: figure}

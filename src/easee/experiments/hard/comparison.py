@@ -14,7 +14,7 @@ from easee.experiments.hard.training import COST, SUCCESS
 from easee.experiments.harness.figure import Backend, Figure, Row, Run
 from easee.experiments.harness.learning_curves import draw_means
 from easee.experiments.harness.plots import add_legend, panels, steps_axis
-from easee.experiments.harness.rows import count_seeds, seeds_text
+from easee.experiments.harness.rows import seeds_of_arms
 from easee.experiments.harness.statistics import (
     cell,
     improvement_interval,
@@ -124,7 +124,7 @@ class Comparison:
             each.set(xlim=(0, total), ylim=(-0.02, 1.02))
         figure.supylabel("share of successful episodes")
         add_legend(figure, axes, self.labels.values(), empty=empty if columns == 2 else ())
-        seeds = seeds_text(count_seeds(rows), intervals=True)
+        seeds = seeds_of_arms(rows)
         figure.supxlabel(f"steps in the environment, {seeds}")
         return {self.name: figure}
 

@@ -10,7 +10,7 @@ from easee.experiments.hard.tasks import BINS, LEARNER, TASKS
 from easee.experiments.hard.training import BACKEND
 from easee.experiments.harness.figure import Figure, Row, runs_of
 from easee.experiments.harness.plots import curve, level
-from easee.experiments.harness.rows import count_seeds, seeds_text
+from easee.experiments.harness.rows import seeds_of_arms
 from easee.experiments.harness.statistics import cell, mean_interval
 from easee.viz.files import subplots
 from easee.viz.labels import label_lines, label_ticks
@@ -62,7 +62,7 @@ def draw(rows: list[Row]) -> dict[str, Any]:
     label_ticks(axes, DEPTHS["rotation-grid-complete"])
     label = f"mean success over {TASK.steps:,} steps"
     axes.set(xlabel="depth of the graph", ylabel=label, ylim=(0, 1))
-    axes.set_title(f"DQN on {TASK.name}, {seeds_text(count_seeds(rows), intervals=True)}")
+    axes.set_title(f"DQN on {TASK.name}, {seeds_of_arms(rows)}")
     label_lines(axes)
     return {"hard-depth": figure}
 

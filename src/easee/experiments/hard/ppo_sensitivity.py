@@ -9,7 +9,7 @@ from easee.experiments.hard.ppo_training import BACKEND, LEARNER, PLAYS
 from easee.experiments.hard.tasks import BINS
 from easee.experiments.harness.figure import Figure, Row, runs_of
 from easee.experiments.harness.plots import add_legend, curve, panels
-from easee.experiments.harness.rows import count_seeds, seeds_text
+from easee.experiments.harness.rows import seeds_of_arms
 from easee.experiments.harness.statistics import cell, mean_interval
 from easee.viz.labels import label_ticks
 from easee.viz.style import METHODS, Look, shades
@@ -71,7 +71,7 @@ def draw(rows: list[Row]) -> dict[str, Any]:
         each.set(title=f"{task}, {TASKS[task]:,} steps", ylim=(0, 1))
     axes[0].set_ylabel("mean success over training")
     add_legend(figure, axes, [look.name for look in looks.values()])
-    seeds = seeds_text(count_seeds(rows), intervals=True)
+    seeds = seeds_of_arms(rows)
     figure.supxlabel(f"coefficient of the bonus, {seeds}")
     return {"hard-ppo-sensitivity": figure}
 

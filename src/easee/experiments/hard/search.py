@@ -18,7 +18,7 @@ from easee.experiments.hard.tasks import BINS, LEARNER, TASKS, HardTask
 from easee.experiments.hard.training import BACKEND
 from easee.experiments.harness.figure import Backend, Figure, Row, runs_of
 from easee.experiments.harness.plots import points
-from easee.experiments.harness.rows import count_seeds, seeds_text
+from easee.experiments.harness.rows import seeds_of_arms
 from easee.experiments.harness.statistics import cell, mean_interval
 from easee.viz.files import subplots
 from easee.viz.style import METHODS, WIDTH, Look
@@ -113,7 +113,7 @@ def draw(name: str, task: str, steps: int, rows: list[Row]) -> dict[str, Any]:
     )
     axes.set(xlim=(0, None), ylim=(len(arms) - 0.5, -0.5))
     axes.grid(axis="x", color="#dddddd", linewidth=0.8)
-    seeds = seeds_text(count_seeds(rows), intervals=True)
+    seeds = seeds_of_arms(rows)
     figure.supxlabel(f"mean success over training on {task}, {seeds}")
     return {name: figure}
 

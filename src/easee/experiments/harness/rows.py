@@ -146,6 +146,19 @@ def seeds_text(seeds: int, *, intervals: bool = False) -> str:
     return f"{text}, {'no' if seeds == 1 else '95%'} intervals"
 
 
+def seeds_of_arms(rows: Iterable[Row]) -> str:
+    """Return the number of seeds of each arm in words, as a range if arms differ in it.
+
+    >>> rows = [Row("fig", arm, seed, 1, "states", 1.0) for arm, seed in ("a0", "a1", "b0")]
+    >>> seeds_of_arms(rows), seeds_of_arms(rows[:2])
+    ('1 to 2 seeds, 95% intervals', '2 seeds, 95% intervals')
+    """
+    counts = [count_seeds(of_arm) for of_arm in group(rows, lambda row: row.arm).values()]
+    fewest, most = min(counts, default=0), max(counts, default=0)
+    text = seeds_text(most, intervals=True)
+    return text if fewest == most else f"{fewest} to {text}"
+
+
 def count_seeds(rows: Iterable[Row]) -> int:
     """Return the number of different seeds."""
     return len({row.seed for row in rows})

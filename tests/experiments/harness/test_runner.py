@@ -223,6 +223,17 @@ def test_unfinished_runs_of_two_processes_are_shown_together(tmp_path):
     assert not stores[0].partial.exists()
 
 
+def test_rows_of_finished_runs_are_not_written_again(tmp_path):
+    first, second = FIG3.runs(1)[:2]
+    store = Store(FIG3, tmp_path)
+    store.open()
+    store.show([(first, [(1, "states", 1.0)])])
+    store.add(first, [(2, "states", 2.0)])
+    store.show([(second, [(1, "states", 3.0)])])
+    text = store.partial.read_text()
+    assert "3.0" in text and "1.0" not in text
+
+
 def test_a_run_that_starts_again_shows_none_of_its_old_rows(tmp_path):
     store = Store(FIG3, tmp_path)
     store.open()

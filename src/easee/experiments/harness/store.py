@@ -184,23 +184,26 @@ class Store:
     @_naming_the_folder
     def add(self, run: Run, measured: Measured) -> None:
         """Write the rows of a finished run."""
-        with replacing(self._part(run)) as file:
+        with replacing(self._part(run.key)) as file:
             file.write(write_part(self.figure.rows(run, measured)))
 
-    def _part(self, run: Run) -> Path:
-        return self.parts / f"{_digest(run.key)}.csv"
+    def _part(self, key: Key) -> Path:
+        return self.parts / f"{_digest(key)}.csv"
 
     @_naming_the_folder
     def show(self, unfinished: Iterable[Done]) -> None:
-        """Write the rows of unfinished runs, for plots meanwhile; `gather` removes them.
+        """Write the rows of unfinished runs, for plots meanwhile.
 
-        Rows of other runs are kept: another process may be doing them in the same folder.
+        Rows of other runs are kept until they are finished: another process may be doing them in
+        the same folder.
         """
         runs = dict(unfinished)
         rows = [row for run in runs for row in self.figure.rows(run, runs[run])]
         keys = {run.key for run in runs}
         with locked(self.folder):
-            others = [row for row in self._partial_rows() if row.key not in keys]
+            shown = self._partial_rows()
+            done = {key for key in {row.key for row in shown} if self._part(key).exists()}
+            others = [row for row in shown if row.key not in keys | done]
             self._write_partial(others + rows)
 
     def _partial_rows(self) -> list[Row]:
@@ -252,7 +255,7 @@ class Store:
         parts = self._part_files()
         done = {row.key for row in self._read(parts).rows}
         empty = {path for path in parts if self._is_empty(path)}
-        return [run for run in runs if run.key not in done and self._part(run) not in empty]
+        return [run for run in runs if run.key not in done and self._part(run.key) not in empty]
 
     def _is_empty(self, part: Path) -> bool:
         """Return whether this is the file of a run that measured nothing."""

@@ -143,7 +143,7 @@ class Network:
     def _windows(
         self, cell: tuple[Array, Array], size: Shape
     ) -> tuple[list["_Window"], list[Shape]]:
-        """Return what is computed for a cell of an image of a size, and the sizes of the outputs.
+        """Return the windows that a nonzero cell affects, and the sizes of the layers' outputs.
 
         The last window holds all outputs of the last layer that see the cell; the others hold, for
         each layer, the inputs that these outputs see.
@@ -269,7 +269,7 @@ class _Window:
         return _Window((row, column), (height, width))
 
     def shifted(self, distance: int) -> "_Window":
-        """Return the window that is farther from the first row and column by a distance."""
+        """Return the window moved down and right by a distance."""
         return replace(self, start=(self.start[0] + distance, self.start[1] + distance))
 
     def cut(self, images: Array) -> Array:
@@ -299,7 +299,7 @@ class _Window:
 
 
 def _nonzero_cells(images: Array, most: int) -> Iterator[tuple[Array, Array]]:
-    """Yield row and column, (batch,) each, of the cells of each image that are not 0, in order.
+    """Yield the row and the column, (batch,) each, of each nonzero cell of an image, in order.
 
     There are `most` of them; for images with fewer, the last cell of the image follows.
     """

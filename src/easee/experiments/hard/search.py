@@ -145,7 +145,7 @@ def search_figure(
 ) -> Figure:
     """Return the figure of a search: settings of a learner that differ from `base`, as arms.
 
-    The rivals have the learner `of_rivals`, by default `base`.
+    The rivals are trained with the learner `of_rivals`, by default with `base`.
     """
     config = {"learner": dict(base), "bins": BINS, "steps": steps}
     if of_rivals is not None:

@@ -192,7 +192,7 @@ class Store:
 
     @_naming_the_folder
     def show(self, unfinished: Iterable[Done]) -> None:
-        """Write the rows of unfinished runs, for plots meanwhile.
+        """Write the rows of unfinished runs, so that they can be plotted.
 
         Rows of other runs are kept until they are finished: another process may be doing them in
         the same folder.

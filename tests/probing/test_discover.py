@@ -196,6 +196,13 @@ def test_relations_that_fail_more_often_are_not_found():
     assert result.evidence and not result.equivalences.rates.any()
 
 
+@pytest.mark.parametrize(("states", "found"), [(19, False), (20, True)])
+def test_too_few_states_for_usual_relations_are_noted(states, found):
+    result = discover(ButtonRing(12), usually=0.2, max_length=1, states=states, eventful=0.0)
+    assert result.equivalences.rates.any() == found
+    assert any("raise the number of states" in note for note in result.notes) != found
+
+
 def test_a_tolerance_gives_rates():
     result = discover_few(CardinalGrid(5), max_length=2, states=100, eventful=0.0, tolerance=0.4)
     rates = result.equivalences.rates
@@ -215,13 +222,16 @@ def test_the_whole_state_of_a_minigrid_is_compared_by_default():
     assert "compared observations" in discover(DoorKey(), state="observation", **options).notes
 
 
+# With the second sample of states, `toggle` has an effect in few states near rare effects only.
 @pytest.mark.slow
-def test_picking_up_and_dropping_usually_do_nothing_in_minigrid():
+@pytest.mark.parametrize("sample", [{}, {"seed": 2, "states": 40, "rollout": 20_000}])
+def test_interactions_usually_do_nothing_in_minigrid(sample):
     gym.register_envs(minigrid)
     env = gym.make("MiniGrid-Unlock-v0")
-    omega = discover(env, usually=0.1, max_length=2).equivalences
+    omega = discover(env, usually=0.1, max_length=2, **sample).equivalences
     rates = {pair: float(rate) for pair, rate in zip(omega, omega.rates, strict=True)}
     assert 0 < rates[("pickup",), ()] < 0.1
+    assert 0 < rates[("toggle",), ()] < 0.1
     assert omega.usually_equivalent("left right forward", "forward") is True
     assert omega.usually_equivalent("forward", "") is not True
     floors = dict(zip(omega.actions, easee.compile(omega, 3).floors, strict=True))

@@ -27,7 +27,7 @@ from easee.probing.search_record import SearchRecord
 from easee.probing.setup import SEARCH_ROLLOUT, Setup, checked_rollout, set_up
 from easee.probing.state_functions import resolve_state
 from easee.probing.state_keys import AnyState, label_of
-from easee.probing.usual_relations import UsualRelation, UsualSearch
+from easee.probing.usual_relations import FEWEST_TRIALS, UsualRelation, UsualSearch
 from easee.probing.word_search import WordSearch
 
 RARE_LENGTH = 2  # of words with rare effects, if relations that usually hold are wanted as well
@@ -250,6 +250,7 @@ class _Search:
             found = [_usual_check(relation, names) for relation in usual.relations]
             vacuous = usual.vacuous
             notes += _usual_notes(found, vacuous, usually, names)
+            notes += _too_few_notes(len(setup.sample.states) - setup.sample.eventful)
         checks = [
             RelationCheck(_names(u, names), _names(v, names), trials, violations)
             for (u, v), (trials, violations) in search.relations.items()
@@ -311,6 +312,16 @@ def _usual_notes(
             f"{', '.join(texts)}: left out, because it holds only where an action is stopped"
         )
     return notes
+
+
+def _too_few_notes(ordinary: int) -> list[str]:
+    if ordinary >= FEWEST_TRIALS:
+        return []
+    return [
+        f"a relation that usually holds is accepted only if at least {FEWEST_TRIALS} states from "
+        f"random steps show it, and {ordinary} were sampled: raise the number of states (--states "
+        "on the command line)"
+    ]
 
 
 def _hidden_notes(search: WordSearch, names: Sequence[str]) -> list[str]:

@@ -196,6 +196,8 @@ class UsualSearch:
         near = self._count(one, two, self.sample.near[: len(self.words[()].ends)])
         if len(one) == 1 and not two:  # every use of the action in a rollout is a trial
             met = self.sample.uses[one[0]]
+            if not met[1] + near[1]:  # its effects are very rare
+                near = self._count(one, two, self.sample.near)
         return UsualRelation((one, two), met, near) if met[1] + near[1] else None
 
     def _is_consistent(self, pair: Pair) -> bool:

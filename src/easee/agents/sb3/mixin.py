@@ -6,7 +6,6 @@ environment. `predict` is unchanged: evaluation neither moves the explorer nor d
 generator.
 """
 
-import inspect
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
@@ -23,8 +22,7 @@ from stable_baselines3.common.utils import obs_as_tensor
 from stable_baselines3.common.vec_env import VecEnv
 
 import easee.agents.sb3.fitting as fitting
-from easee.agents.compat import check_space
-from easee.agents.sb3.random_state import restore_random_state, storing_random_state
+from easee.agents.sb3.lifecycle import ExplorerLifecycle
 from easee.explorers.base import BaseExplorer
 from easee.explorers.easee import Explorer
 from easee.policy import ExplorationPolicy
@@ -32,7 +30,7 @@ from easee.policy import ExplorationPolicy
 CHUNK = 1000  # steps that are stored before their statistics are summed
 
 
-class ExplorerMixin(OffPolicyAlgorithm):
+class ExplorerMixin(ExplorerLifecycle, OffPolicyAlgorithm):
     """Adds the argument `explorer` to an epsilon-greedy algorithm of Stable-Baselines3.
 
     Put it before the algorithm: `class QRDQN(ExplorerMixin, sb3_contrib.QRDQN): ...`
@@ -52,18 +50,9 @@ class ExplorerMixin(OffPolicyAlgorithm):
         kwargs: keyword arguments of the algorithm.
     """
 
+    argument = "explorer"
+    added = ("explorer", "names")
     exploration_rate: float
-
-    def __init_subclass__(cls) -> None:
-        """Show the algorithm's arguments and those of the explorer in the signature."""
-        owner = next(base for base in cls.__mro__ if "__init__" in base.__dict__)
-        own = inspect.signature(owner.__dict__["__init__"]).parameters
-        parameters = list(own.values())[1:]
-        if owner is ExplorerMixin:
-            algorithm = next(base for base in cls.__mro__ if not issubclass(base, ExplorerMixin))
-            added = own["explorer"], own["names"]
-            parameters = [*inspect.signature(algorithm).parameters.values(), *added]
-        cls.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
 
     def __init__(
         self,
@@ -72,34 +61,14 @@ class ExplorerMixin(OffPolicyAlgorithm):
         names: Sequence[str] | None = None,
         **kwargs: Any,
     ) -> None:
-        env: Any = kwargs.get("env", args[1] if len(args) > 1 else None)
-        fitting.check_env(env)
-        if explorer is not None and hasattr(env, "action_space"):
-            check_space(env.action_space)
-        self._requested = explorer  # replaced by a fitted explorer once the environments are known
-        self._explorer: BaseExplorer | None = None
-        self._names = names
         self._tally = Tally()
-        self._random_state: dict[str, Any] | None = None
         self._masked = False  # whether the environments have action masks
-        try:
-            super().__init__(*args, **kwargs)
-        except AssertionError:  # of Stable-Baselines3; an environment given by its id has no space
-            if explorer is not None and hasattr(self, "action_space"):
-                check_space(self.action_space)
-            raise
+        super().__init__(*args, requested=explorer, names=names, **kwargs)
 
-    def _setup_model(self) -> None:
-        super()._setup_model()
-        requested, self._requested = self._requested, None
-        if requested is not None:
-            explorer = fitting.fit_to_model(requested, self, self._names)
-            if self._explorer is not None:
-                fitting.resume_explorer(explorer, self._explorer)
-            self._explorer = explorer
-        elif self._explorer is not None:
-            fitting.check_env_count(self._explorer.n_envs, self.n_envs)
-            fitting.fit_to_model(self._explorer, self, self._names)
+    def _fitted(
+        self, requested: ExplorationPolicy | BaseExplorer, env: VecEnv | None = None
+    ) -> BaseExplorer:
+        return fitting.fit_to_model(requested, self, self._names, env)
 
     @property
     def explorer(self) -> BaseExplorer | None:
@@ -108,24 +77,14 @@ class ExplorerMixin(OffPolicyAlgorithm):
 
     @explorer.setter
     def explorer(self, explorer: ExplorationPolicy | BaseExplorer | None) -> None:
-        fit = fitting.fit_to_model
-        self._explorer = None if explorer is None else fit(explorer, self, self._names)
+        self._explorer = None if explorer is None else self._fitted(explorer)
         self._tally = Tally()
 
     # --- training -----------------------------------------------------------------------------
 
-    def _setup_learn(
-        self,
-        total_timesteps: int,
-        callback: Any = None,
-        reset_num_timesteps: bool = True,
-        *args: Any,
-        **kwargs: Any,
-    ) -> tuple[int, BaseCallback]:
-        if self._explorer is not None and (reset_num_timesteps or self._last_obs is None):
-            self._explorer.reset()  # the environments are reset here too
+    def _setup_learn(self, *args: Any, **kwargs: Any) -> tuple[int, BaseCallback]:
         self._masked = self.env is not None and fitting.has_action_masks(self.env)
-        return super()._setup_learn(total_timesteps, callback, reset_num_timesteps, *args, **kwargs)
+        return super()._setup_learn(*args, **kwargs)
 
     def collect_rollouts(
         self, env: VecEnv, callback: BaseCallback, *args: Any, **kwargs: Any
@@ -194,21 +153,8 @@ class ExplorerMixin(OffPolicyAlgorithm):
 
     # --- saving and loading -------------------------------------------------------------------
 
-    def set_env(self, env: Any, force_reset: bool = True) -> None:
-        """Set the environments; an explorer requires as many as before."""
-        wrapped = self._wrap_env(env, self.verbose)
-        if self._explorer is not None:
-            fitting.check_env_count(self.n_envs, wrapped.num_envs)
-            fitting.fit_to_model(self._explorer, self, self._names, wrapped)
-        super().set_env(wrapped, force_reset)
-
     def _excluded_save_params(self) -> list[str]:
-        return [*super()._excluded_save_params(), "_requested", "_tally"]
-
-    def save(self, path: Any, exclude: Any = None, include: Any = None) -> None:
-        """Save the model with its explorer: policy, nodes and generator."""
-        with storing_random_state(self):
-            super().save(path, exclude, include)
+        return [*super()._excluded_save_params(), "_tally"]
 
     @classmethod
     def load(
@@ -228,9 +174,7 @@ class ExplorerMixin(OffPolicyAlgorithm):
         """
         if explorer is not None:
             kwargs["_requested"] = explorer
-        model = super().load(path, env, *args, **kwargs)
-        restore_random_state(model)
-        return model
+        return super().load(path, env, *args, **kwargs)
 
 
 class Tally:

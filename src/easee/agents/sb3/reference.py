@@ -10,7 +10,6 @@ the original distribution, so `predict` is that of the network alone unless the 
 for.
 """
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -31,7 +30,7 @@ from easee.agents.reference_policy import (
     log_reference,
     resized,
 )
-from easee.agents.sb3.random_state import restore_random_state, storing_random_state
+from easee.agents.sb3.lifecycle import ExplorerLifecycle
 from easee.agents.sb3.reference_rows import (
     ReferenceLogits,
     with_reference_logits,
@@ -43,10 +42,8 @@ from easee.explorers.easee import Explorer
 from easee.explorers.sampling import Mask
 from easee.policy import ExplorationPolicy
 
-ARGUMENTS = ("reference", "reference_floor", "reference_strength", "names")
 
-
-class ReferenceMixin(OnPolicyAlgorithm):
+class ReferenceMixin(ExplorerLifecycle, OnPolicyAlgorithm):
     """Adds the argument `reference` to an on-policy algorithm of Stable-Baselines3.
 
     Put it before the algorithm: `class PPO(ReferenceMixin, stable_baselines3.PPO): ...`
@@ -71,16 +68,9 @@ class ReferenceMixin(OnPolicyAlgorithm):
             the `state` that `predict` takes and returns, as for recurrent policies.
     """
 
-    def __init_subclass__(cls) -> None:
-        """Show the algorithm's arguments and those of the reference in the signature."""
-        owner = next(base for base in cls.__mro__ if "__init__" in base.__dict__)
-        own = inspect.signature(owner.__dict__["__init__"]).parameters
-        parameters = list(own.values())[1:]
-        if owner is ReferenceMixin:
-            algorithm = next(base for base in cls.__mro__ if not issubclass(base, ReferenceMixin))
-            added = [own[name] for name in ARGUMENTS]
-            parameters = [*inspect.signature(algorithm).parameters.values(), *added]
-        cls.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    argument = "reference"
+    added = ("reference", "reference_floor", "reference_strength", "names")
+    _explorer: ReferenceExplorer | None
 
     def __init__(
         self,
@@ -91,38 +81,20 @@ class ReferenceMixin(OnPolicyAlgorithm):
         names: Sequence[str] | None = None,
         **kwargs: Any,
     ) -> None:
-        env: Any = kwargs.get("env", args[1] if len(args) > 1 else None)
-        fitting.check_env(env)
-        if reference is not None and hasattr(env, "action_space"):
-            check_space(env.action_space)
-        self._names = names
         self.reference_floor = reference_floor
         self.reference_strength = reference_strength
         self.predict_with_reference = False
-        self._requested = reference  # replaced by an explorer once the environments are known
-        self._explorer: ReferenceExplorer | None = None
         self._evaluators: dict[int, ReferenceExplorer] = {}
-        self._random_state: dict[str, Any] | None = None
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, requested=reference, names=names, **kwargs)
 
     def _setup_model(self) -> None:
         super()._setup_model()
-        requested, self._requested = self._requested, None
-        if requested is not None:
-            explorer = self._fitted(requested)
-            if self._explorer is not None:
-                fitting.resume_explorer(explorer, self._explorer, "reference")
-            self._explorer = explorer
-        elif self._explorer is not None:
-            fitting.check_env_count(self._explorer.n_envs, self.n_envs, "reference")
-            self._fitted(self._explorer)
         self._install()
 
-    def _fitted(self, reference: Reference, env: VecEnv | None = None) -> ReferenceExplorer:
-        """Return an explorer that fits the model and its environments, or others."""
+    def _fitted(self, requested: Reference, env: VecEnv | None = None) -> ReferenceExplorer:
         check_space(self.action_space)
         return fit_reference(
-            reference,
+            requested,
             self.reference_floor,
             n_envs=self.n_envs,
             n_actions=int(self.action_space.n),  # type: ignore[attr-defined]
@@ -171,18 +143,6 @@ class ReferenceMixin(OnPolicyAlgorithm):
         self._install()
 
     # --- training -----------------------------------------------------------------------------
-
-    def _setup_learn(
-        self,
-        total_timesteps: int,
-        callback: Any = None,
-        reset_num_timesteps: bool = True,
-        *args: Any,
-        **kwargs: Any,
-    ) -> tuple[int, BaseCallback]:
-        if self._explorer is not None and (reset_num_timesteps or self._last_obs is None):
-            self._explorer.reset()  # the environments are reset here too
-        return super()._setup_learn(total_timesteps, callback, reset_num_timesteps, *args, **kwargs)
 
     def collect_rollouts(
         self, env: VecEnv, callback: BaseCallback, *args: Any, **kwargs: Any
@@ -323,23 +283,9 @@ class ReferenceMixin(OnPolicyAlgorithm):
 
     # --- saving and loading -------------------------------------------------------------------
 
-    def set_env(self, env: Any, force_reset: bool = True) -> None:
-        """Set the environments; a reference requires as many as before."""
-        fitting.check_env(env)
-        wrapped = self._wrap_env(env, self.verbose)
-        if self._explorer is not None:
-            fitting.check_env_count(self.n_envs, wrapped.num_envs, "reference")
-            self._fitted(self._explorer, wrapped)
-        super().set_env(wrapped, force_reset)
-
     def _excluded_save_params(self) -> list[str]:
-        transient = ["_requested", "_evaluators", "_chosen", "_likely"]
+        transient = ["_evaluators", "_chosen", "_likely"]
         return [*super()._excluded_save_params(), *transient]
-
-    def save(self, path: Any, exclude: Any = None, include: Any = None) -> None:
-        """Save the model with its reference and the nodes of the environments."""
-        with storing_random_state(self):
-            super().save(path, exclude, include)
 
     @classmethod
     def load(
@@ -363,9 +309,7 @@ class ReferenceMixin(OnPolicyAlgorithm):
             )
         if reference is not None:
             kwargs["_requested"] = reference
-        model = super().load(path, env, *args, **kwargs)
-        restore_random_state(model)
-        return model
+        return super().load(path, env, *args, **kwargs)
 
 
 def _batch_size(observation: Any) -> int:

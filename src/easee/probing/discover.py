@@ -228,50 +228,60 @@ class _Search:
         return "the time was over"
 
     def _search(self, setup: Setup) -> Discovery:
-        probe, settings = setup.probe, self.record.settings
-        names, tolerance, usually = (settings[key] for key in ("actions", "tolerance", "usually"))
-        search = WordSearch(
-            probe,
-            setup.sample,
-            tolerance,
-            RARE_LENGTH if usually else None,
-            dict(self.record.exact),
-        )
+        """Search for relations in the sampled states."""
+        probe, sample, settings = setup.probe, setup.sample, self.record.settings
+        names, usually = settings["actions"], settings["usually"]
+        longest = RARE_LENGTH if usually else None
+        search = WordSearch(probe, sample, settings["tolerance"], longest, dict(self.record.exact))
         length = search.run(self.max_length)
-        failing = f"a relation may fail in {tolerance:.0%} of them"
-        notes = [*setup.notes(names), failing if tolerance else "no relation failed"]
-        found: list[RelationCheck] = []
-        vacuous: list[tuple[Word, Word]] = []
-        usual = UsualSearch(
-            probe, setup.sample, tuple(search.relations), usually, dict(self.record.usual)
-        )
+        exact = tuple(search.relations)
+        usual = UsualSearch(probe, sample, exact, usually, dict(self.record.usual))
         if usually and not search.interrupted:
             usual.run(self.max_length)
-            found = [_usual_check(relation, names) for relation in usual.relations]
-            vacuous = usual.vacuous
-            notes += _usual_notes(found, vacuous, usually, names)
-            notes += _too_few_notes(len(setup.sample.states) - setup.sample.eventful)
         checks = [
             RelationCheck(_names(u, names), _names(v, names), trials, violations)
             for (u, v), (trials, violations) in search.relations.items()
-            if (u, v) not in vacuous
+            if (u, v) not in usual.vacuous
         ]
+        found = [_usual_check(relation, names) for relation in usual.relations]
         pairs = [(check.left, check.right, check.rate) for check in checks]
         pairs += [(check.left, check.right, check.prior_rate) for check in found]
-        notes += _hidden_notes(search, names) + _truncation_notes(search)
         finished = length == self.max_length and not (usually and usual.stopped)
+        notes = [*setup.notes(names), *self._notes(search, usual, found)]
         if not finished:
             notes.append(self._unfinished_note(search, usual, length))
         elif longer := search.longer_relation():
-            left, right = (" ".join(_names(word, names)) or "Λ" for word in longer)
-            notes.append(
-                f"longer relations seem to exist, such as {left} ~ {right}: raise max_length above "
-                f"{self.max_length} (--max-length on the command line)"
-            )
-        omega = Equivalences(names, pairs)
-        record = SearchRecord(settings, probe.steps, search.decisions, usual.decisions)
-        checks += found
-        return Discovery(omega, tuple(checks), probe.steps, length, tuple(notes), finished, record)
+            notes.append(self._longer_note(longer))
+        return Discovery(
+            Equivalences(names, pairs),
+            (*checks, *found),
+            probe.steps,
+            length,
+            tuple(notes),
+            finished,
+            SearchRecord(settings, probe.steps, search.decisions, usual.decisions),
+        )
+
+    def _notes(
+        self, search: WordSearch, usual: UsualSearch, found: list[RelationCheck]
+    ) -> list[str]:
+        """Return sentences about the relations and what they may miss."""
+        settings = self.record.settings
+        names, tolerance, usually = (settings[key] for key in ("actions", "tolerance", "usually"))
+        failing = f"a relation may fail in {tolerance:.0%} of them"
+        notes = [failing if tolerance else "no relation failed"]
+        if usually and not search.interrupted:
+            notes += _usual_notes(found, usual.vacuous, usually, names)
+            notes += _too_few_notes(len(search.sample.states) - search.sample.eventful)
+        return notes + _hidden_notes(search, names) + _truncation_notes(search)
+
+    def _longer_note(self, pair: tuple[Word, Word]) -> str:
+        names = self.record.settings["actions"]
+        left, right = (" ".join(_names(word, names)) or "Λ" for word in pair)
+        return (
+            f"longer relations seem to exist, such as {left} ~ {right}: raise max_length above "
+            f"{self.max_length} (--max-length on the command line)"
+        )
 
     def _unfinished_note(self, search: WordSearch, usual: UsualSearch, length: int) -> str:
         interrupted = search.interrupted or usual.stopped == "interrupted"

@@ -77,7 +77,13 @@ class GraphTooLargeError(EaseeError, MemoryError):
 
 
 class PopulationTooLargeError(EaseeError, MemoryError):
-    """The runs of a population do not fit in the device's memory."""
+    """The runs of a population do not fit in the device's memory.
+
+    Attributes:
+        fits: the number of runs that fit.
+    """
+
+    fits: int = 0
 
 
 class ConvergenceError(EaseeError, RuntimeError):

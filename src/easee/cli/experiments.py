@@ -116,7 +116,8 @@ def run_command(
         return
     if not rows:
         raise ArgumentError("no episode ended, so there is nothing to draw: increase --steps")
-    _show_figure(figure, rows, results)
+    _show_table(figure, rows)
+    _save_pictures(figure, rows, results)
 
 
 def plot_command(
@@ -137,8 +138,13 @@ def plot_command(
         raise ArgumentError(f"no runs of {name} in {results}: {_way_to_rows(name, backend)}")
     if unfinished:
         count, last = len({row[1:3] for row in unfinished}), max(row.step for row in unfinished)
-        print_line(f"{count} runs are not finished: they are shown up to step {last:,}")
-    _show_figure(figure, rows, results)
+        print_line(
+            f"{count} runs are not finished: the picture shows them up to step {last:,}, the table "
+            "leaves them out"
+        )
+    if finished.rows:
+        _show_table(figure, finished.rows)
+    _save_pictures(figure, rows, results)
 
 
 def _way_to_rows(name: str, backend: str) -> str:
@@ -166,8 +172,11 @@ def _figure_and_folder(
     return figure, folder or Path("results") / (figure.folder or name)
 
 
-def _show_figure(figure: Figure, rows: list[Row], folder: Path) -> None:
+def _show_table(figure: Figure, rows: list[Row]) -> None:
     header, *lines = figure.table(rows)
     out.print(make_table(header, lines, title=figure.title))
+
+
+def _save_pictures(figure: Figure, rows: list[Row], folder: Path) -> None:
     for path in figure.plot(rows, folder):
         print_line(f"picture saved to {path}")

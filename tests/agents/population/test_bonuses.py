@@ -9,6 +9,7 @@ import pytest
 import easee.agents.population.population as program
 from easee.agents.population import Population, Settings
 from easee.agents.population.bonuses import NO_BONUS, CountBonus, RndBonus
+from easee.agents.population.networks import Network
 from easee.agents.population.replay import StateReplay
 from easee.envs.jax import GoalGrid, MiniGrid
 from easee.errors import ArgumentError, ArgumentTypeError
@@ -110,8 +111,26 @@ def test_a_weight_must_be_positive(kind, weight):
 
 
 def test_bins_must_be_a_power_of_two():
-    with pytest.raises(ArgumentError, match="power of two, found 1000"):
+    with pytest.raises(ArgumentError, match="power of two .* found 1,000"):
         CountBonus(bins=1000)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "message"),
+    [
+        (CountBonus, {"weight": "0.1"}, "weight as a positive number, found '0.1'"),
+        (CountBonus, {"bins": 2.0}, "bins as a whole number, found 2.0"),
+        (CountBonus, {"bins": 2**33}, "power of two of at most 1,073,741,824, found 8,589,934,592"),
+        (RndBonus, {"features": 0}, "features of at least 1, found 0"),
+        (RndBonus, {"learning_rate": -1.0}, "learning_rate as a positive number, found -1.0"),
+        (RndBonus, {"hidden": 64}, r"hidden as a tuple such as \(64, 64\), found 64"),
+        (RndBonus, {"hidden": (0,)}, "units of a hidden layer of at least 1, found 0"),
+        (Network, {"hidden": (64, 0)}, "units of a hidden layer of at least 1, found 0"),
+    ],
+)
+def test_parameters_that_cannot_be_used_are_rejected(kind, options, message):
+    with pytest.raises(ArgumentError, match=message):
+        kind(**options)
 
 
 def test_something_else_than_a_bonus_is_rejected():

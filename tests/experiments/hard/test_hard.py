@@ -1,10 +1,14 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import easee.agents.population
-from easee import priors
+from easee import PopulationTooLargeError, priors
+from easee.agents.population import base
+from easee.cli import app
 from easee.errors import ArgumentError
 from easee.experiments.hard import arms, depth, measures, search, training
 from easee.experiments.hard.tasks import (
@@ -14,6 +18,7 @@ from easee.experiments.hard.tasks import (
     RIVALS,
     TASKS,
 )
+from easee.experiments.harness import population_backend
 from easee.experiments.harness.explorers import policy_of
 from easee.experiments.harness.figure import Row, Run
 from easee.experiments.harness.runner import run_missing
@@ -58,6 +63,57 @@ def test_parts_without_an_episode_keep_the_last_value():
     curve = [None] * 10 + [1.0] + [None] * 39
     (runs,) = measures.measure_arms(rows_of("doorkey/usual", curve), 500).values()
     assert runs.whole == [pytest.approx(40 / 50)] and runs.last == [1.0]
+
+
+def test_parts_without_an_episode_are_not_solved():
+    curve = [0.0] * 10 + [1.0, None, None, 0.0] + [1.0] * 36
+    (runs,) = measures.measure_arms(rows_of("goal-31/uniform", curve), 500).values()
+    assert runs.solved == [170.0]
+
+
+def test_curves_end_with_the_last_part_of_their_arm():
+    first = rows_of("doorkey/usual", [0.0, 0.5, None])
+    second = rows_of("doorkey/usual", [1.0, None, 0.25], seed=1)
+    other = rows_of("doorkey/exact", [0.75])
+    found = measures.with_all_parts([*first, *second, *other], 500)
+    values = [(row.arm.partition("/")[2], row.seed, row.step, row.value) for row in found]
+    assert values == [
+        ("usual", 0, 10, 0.0),
+        ("usual", 0, 20, 0.5),
+        ("usual", 0, 30, 0.5),
+        ("usual", 1, 10, 1.0),
+        ("usual", 1, 20, 1.0),
+        ("usual", 1, 30, 0.25),
+        ("exact", 0, 10, 0.75),
+    ]
+
+
+def test_a_run_without_an_episode_had_no_success():
+    from easee.agents.population import Curves
+
+    nothing = np.zeros((1, BINS), int)
+    run = Run("goal-31/uniform", 0, {"task": "goal-31", "explorer": "uniform", "steps": 500})
+    curves = Curves(nothing.astype(float), nothing, nothing, 500)
+    assert training.measured(run, curves, 0) == [(500, "success", 0.0)]
+
+
+def test_fewer_steps_than_points_are_rejected():
+    with pytest.raises(ArgumentError, match="at least 50 steps, .* found 49"):
+        FIGURES["hard"].with_steps(49)
+
+
+def test_unfinished_runs_are_in_the_picture_and_not_in_the_table(tmp_path):
+    figure = FIGURES["hard"].with_steps(500)
+    done, unfinished = (Run(f"goal-31/{name}", 0, {}) for name in ("uniform", "usual"))
+    store = Store(figure, tmp_path)
+    store.open()
+    store.add(done, [(10 * (i + 1), "success", 0.5) for i in range(BINS)])
+    store.show([(unfinished, [(10, "success", 1.0)])])
+    command = ["plot", "hard", "--backend", "population", "--steps", "500", "--out", str(tmp_path)]
+    shown = CliRunner().invoke(app, command)
+    assert shown.exit_code == 0, shown.output
+    assert "1 runs are not finished" in shown.output and "epsilon" in shown.output
+    assert "usual" not in shown.output and (tmp_path / "hard.png").exists()
 
 
 def test_arms_are_named_by_task_and_explorer():
@@ -223,7 +279,31 @@ def test_easee_is_ahead_of_temporally_extended_exploration(task, lead):
     assert np.mean(runs["usual"].whole) > np.mean(runs["zeta"].whole) + lead
 
 
+@pytest.mark.slow
+def test_runs_that_do_not_fit_together_are_trained_in_turn(monkeypatch, tmp_path):
+    monkeypatch.setattr(base, "device_memory", lambda: 50 * 2**20)
+    trained = []
+
+    def note(runs):
+        population = training.make_population(runs)
+        trained.append(len(population))
+        return population
+
+    backend = replace(training.BACKEND, make=note)
+    monkeypatch.setattr(population_backend, "MAX_RUNS_ON_CPU", 100)
+    figure = replace(FIGURES["hard"].with_steps(100), backends={"population": backend}, variants={})
+    rows = run_missing(figure, tmp_path, seeds=25, arms=["goal-31/uniform"], backend="population")
+    assert len(trained) > 1 and sum(trained) == 25
+    assert {row.seed for row in rows} == set(range(25))
+    monkeypatch.setattr(base, "device_memory", lambda: 2**20)
+    with pytest.raises(PopulationTooLargeError, match="none fits. Use a smaller buffer_size"):
+        run_missing(figure, tmp_path, seeds=26, arms=["goal-31/uniform"], backend="population")
+
+
 def test_an_unknown_arm_suggests_the_nearest():
+    with pytest.raises(ArgumentError, match="no task 'MiniGrid-Dynamic.* did you mean 'MiniGrid"):
+        run_missing(FIGURES["hard"], Path("x"), seeds=1, backend="population",
+                    arms=["MiniGrid-Dynamic-Obstacles-8x8-v0/*"])  # fmt: skip
     with pytest.raises(ArgumentError, match="goal-51/uniform"):
         run_missing(FIGURES["hard"], Path("x"), seeds=1, arms=["goal-51/unifrom"],
                     backend="population")  # fmt: skip

@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -241,6 +242,17 @@ def test_a_run_that_starts_again_shows_none_of_its_old_rows(tmp_path):
     store.show([(run, [(1, "states", 1.0)])])
     store.show([(run, [])])
     assert store.shown() == []
+
+
+def test_processes_may_open_a_new_folder_at_the_same_time(tmp_path):
+    def open_all():
+        for i in range(100):
+            Store(FIG3, tmp_path / str(i)).open()
+
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(open_all) for _ in range(4)]:
+            done.result()
+    assert all((tmp_path / f"{i}/meta.json").exists() for i in range(100))
 
 
 def test_a_damaged_table_of_unfinished_runs_is_replaced(tmp_path):

@@ -69,12 +69,15 @@ class BasePopulation(ABC, Generic[AnySettings]):
         activations = self.settings.batch_size * self.network.activations(observation_shape)
         needed = stored // count + 4 * WORKING_COPIES * activations
         available = int(USABLE * device_memory())
-        if count * needed > available:
-            raise PopulationTooLargeError(
+        fits = available // needed
+        if count > fits:
+            way_out = f"{fits} fit. Use fewer seeds or" if fits else "none fits. Use"
+            error = PopulationTooLargeError(
                 f"{count} runs need {_gib(count * needed)}, {_gib(needed)} each, and the device "
-                f"has {_gib(available)}: {available // needed} fit. Use fewer seeds or a smaller "
-                f"{self.memory_advice}"
+                f"has {_gib(available)}: {way_out} a smaller {self.memory_advice}"
             )
+            error.fits = fits
+            raise error
 
     def __len__(self) -> int:
         return len(self.seeds)

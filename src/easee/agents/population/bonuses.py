@@ -8,6 +8,7 @@ arrays.
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -17,10 +18,12 @@ import numpy as np
 import optax
 from jax import Array
 
-from easee.agents.population.networks import Network, Params
+from easee._utils.checks import checked_count
+from easee.agents.population.networks import Network, Params, check_hidden
 from easee.envs.jax import World
 from easee.errors import ArgumentError
 
+MOST_BINS = 2**30  # of a count bonus
 MIX = np.uint32(0x9E3779B1)  # odd, near 2**32 divided by the golden ratio
 
 
@@ -79,9 +82,11 @@ class CountBonus:
     bins: int = 2**18
 
     def __post_init__(self) -> None:
-        check_weight(self.weight)
-        if self.bins < 2 or self.bins & (self.bins - 1):
-            raise ArgumentError(f"expected bins as a power of two, found {self.bins}")
+        check_positive(self.weight, "weight")
+        if checked_count(self.bins, "bins", 2) & (self.bins - 1) or self.bins > MOST_BINS:
+            raise ArgumentError(
+                f"expected bins as a power of two of at most {MOST_BINS:,}, found {self.bins:,}"
+            )
 
     def init(self, key: Array, world: World) -> Array:
         """Return counts of 0, int (bins,)."""
@@ -136,7 +141,10 @@ class RndBonus:
     learning_rate: float = 1e-3
 
     def __post_init__(self) -> None:
-        check_weight(self.weight)
+        check_positive(self.weight, "weight")
+        check_positive(self.learning_rate, "learning_rate")
+        checked_count(self.features, "features")
+        check_hidden(self.hidden)
 
     @property
     def _network(self) -> Network:
@@ -174,7 +182,7 @@ class RndBonus:
         return RndState(state.target, predictor, adam, mean, updates), reward
 
 
-def check_weight(weight: float) -> None:
-    """Check that the weight of a bonus is a positive number."""
-    if not 0.0 < weight < np.inf:
-        raise ArgumentError(f"expected weight as a positive number, found {weight!r}")
+def check_positive(value: float, name: str) -> None:
+    """Check that a parameter of a bonus is a positive number."""
+    if not isinstance(value, numbers.Real) or not 0.0 < float(value) < np.inf:
+        raise ArgumentError(f"expected {name} as a positive number, found {value!r}")

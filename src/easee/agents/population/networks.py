@@ -15,7 +15,8 @@ import jax.numpy as jnp
 import optax
 from jax import Array
 
-from easee.errors import ArgumentError
+from easee._utils.checks import checked_count
+from easee.errors import ArgumentError, ArgumentTypeError
 
 Shape = tuple[int, ...]
 Params = list[dict[str, Array]]  # "w" and "b" of each layer
@@ -33,6 +34,14 @@ class Convolution:
     def size(self, side: int) -> int:
         """Return the size of the output along an axis of the input of size `side`."""
         return (side + 2 * self.padding - self.kernel) // self.stride + 1
+
+
+def check_hidden(hidden: tuple[int, ...]) -> None:
+    """Check the numbers of units of hidden layers."""
+    if not isinstance(hidden, tuple):
+        raise ArgumentTypeError(f"expected hidden as a tuple such as (64, 64), found {hidden!r}")
+    for units in hidden:
+        checked_count(units, "units of a hidden layer")
 
 
 @dataclass(frozen=True)
@@ -56,6 +65,7 @@ class Network:
     pixels: int = 0
 
     def __post_init__(self) -> None:
+        check_hidden(self.hidden)
         if self.pixels < 0 or (self.pixels and not self.convolutions):
             raise ArgumentError(
                 f"expected pixels of at least 0, and of 0 without convolutions, found {self}"
@@ -85,8 +95,8 @@ class Network:
             shape = (layer.size(shape[0]), layer.size(shape[1]), layer.channels)
             if min(shape) < 1:
                 raise ArgumentError(
-                    f"observations of {observation_shape} are too small for the convolutions "
-                    f"{self.convolutions}"
+                    f"observations of shape {observation_shape} are too small for the convolutions "
+                    f"{self.convolutions}: use fewer or smaller ones, or none (networks.MLP)"
                 )
             layers.append((weights, shape[0] * shape[1]))
         sizes = pairwise((math.prod(shape), *self.hidden, n_actions))

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from easee.errors import ArgumentError
 from easee.experiments.hard.measures import Runs, measure_arms, with_all_parts
-from easee.experiments.hard.tasks import TASKS, HardTask
+from easee.experiments.hard.tasks import BINS, TASKS, HardTask
 from easee.experiments.hard.training import COST, SUCCESS
 from easee.experiments.harness.figure import Backend, Figure, Row, Run
 from easee.experiments.harness.learning_curves import draw_means
@@ -60,6 +61,10 @@ class Comparison:
 
     def figure(self, steps: int | None = None) -> Figure:
         """Return the figure, with the tasks' own numbers of steps or another."""
+        if steps is not None and steps < BINS:
+            raise ArgumentError(
+                f"expected at least {BINS} steps, one for each point of a curve, found {steps}"
+            )
         chosen = self if steps is None else replace(self, steps=dict.fromkeys(self.steps, steps))
         return Figure(
             name=self.name,
@@ -69,7 +74,7 @@ class Comparison:
             backends={"population": self.backend},
             draw=chosen.draw,
             table=chosen.table,
-            config={**self.config, "steps": steps},
+            config={**self.config, "steps": dict(chosen.steps)},
             folder=self.name if steps is None else f"{self.name}-{steps}",
             steps=steps,
             variants={"population": self.figure},

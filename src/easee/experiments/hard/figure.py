@@ -28,7 +28,7 @@ COMPARISON = Comparison(
         "bins": BINS,
         "rivals": dict(RIVALS),
         "rivals on MiniGrid": dict(MINIGRID_RIVALS),
-        "discovery": {name: dict(task.discovery) for name, task in TASKS.items()},
+        "tasks": {name: task.knowledge for name, task in TASKS.items()},
     },
 )
 make_figure = COMPARISON.figure

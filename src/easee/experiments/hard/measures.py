@@ -14,6 +14,7 @@ from easee.experiments.harness.figure import Row
 from easee.experiments.harness.rows import group
 
 THRESHOLD = 0.9  # success that counts as solved
+Curve = np.ndarray[tuple[int], np.dtype[np.float64]]  # (BINS,)
 WINDOW = 3  # points of a curve over which success is averaged to decide whether it is solved
 
 
@@ -49,44 +50,57 @@ def measure_arms(rows: Iterable[Row], steps: int) -> dict[str, Runs]:
     )
     arms = {}
     for arm, of_arm in group(successes, attrgetter("arm")).items():
-        curves = [_curve(run, steps) for run in group(of_arm, attrgetter("seed")).values()]
+        points = [_points(run, steps) for run in group(of_arm, attrgetter("seed")).values()]
+        curves = [_filled(run) for run in points]
         arms[arm] = Runs(
             [float(curve[-max(1, BINS // 10) :].mean()) for curve in curves],
             [float(curve.mean()) for curve in curves],
-            [_steps_to(curve, steps) for curve in curves],
+            [_steps_to(run, steps) for run in points],
         )
     return arms
 
 
 def with_all_parts(rows: Iterable[Row], steps: int) -> list[Row]:
-    """Return the success of each run in every part of training, see `_curve`.
+    """Return the success of each run in every part of training, up to the last one of its arm.
 
     Otherwise a mean over runs would be one over those that ended an episode in a part.
     """
     successes = [row for row in rows if row.metric == SUCCESS]
-    return [
-        of_run[0]._replace(step=round(steps * (i + 1) / BINS), value=float(value))
-        for of_run in group(successes, attrgetter("key")).values()
-        for i, value in enumerate(_curve(of_run, steps))
-    ]
+    last = {
+        arm: max(row.step for row in of_arm)
+        for arm, of_arm in group(successes, attrgetter("arm")).items()
+    }
+    found = []
+    for of_run in group(successes, attrgetter("key")).values():
+        for i, value in enumerate(_filled(_points(of_run, steps)).tolist()):
+            step = round(steps * (i + 1) / BINS)
+            if step <= last[of_run[0].arm]:
+                found.append(of_run[0]._replace(step=step, value=value))
+    return found
 
 
-def _curve(run: list[Row], steps: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Return the success in each part of training, (BINS,).
-
-    A part in which no episode ended has the value of the one before it, or 0.
-    """
-    curve = np.full(BINS, np.nan)
+def _points(run: list[Row], steps: int) -> Curve:
+    """Return the success in each part of training; NaN where no episode ended."""
+    points = np.full(BINS, np.nan)
     for row in run:
-        curve[min(round(row.step * BINS / steps), BINS) - 1] = row.value
-    value = 0.0
+        points[min(round(row.step * BINS / steps), BINS) - 1] = row.value
+    return points
+
+
+def _filled(points: Curve) -> Curve:
+    """Return a curve in which a part without an episode has the value before it, or 0."""
+    curve, value = points.copy(), 0.0
     for i in range(BINS):
         value = curve[i] = value if np.isnan(curve[i]) else curve[i]
     return curve
 
 
-def _steps_to(curve: np.ndarray[tuple[int], np.dtype[np.float64]], steps: int) -> float:
-    """Return the end of the first window whose mean success reaches the threshold."""
-    means = np.convolve(curve, np.full(WINDOW, 1.0 / WINDOW), mode="valid")
-    reached = np.flatnonzero(means >= THRESHOLD - 1e-9)
+def _steps_to(points: Curve, steps: int) -> float:
+    """Return the end of the first window whose mean success reaches the threshold.
+
+    Episodes ended in all parts of the window. Otherwise a short, successful episode could count for
+    parts in which longer ones have not failed yet.
+    """
+    means = np.convolve(points, np.full(WINDOW, 1.0 / WINDOW), mode="valid")
+    reached = np.flatnonzero(means >= THRESHOLD - 1e-9)  # False for NaN
     return float((reached[0] + WINDOW) * steps / BINS) if len(reached) else np.inf

@@ -22,7 +22,12 @@ COMPARISON = Comparison(
     steps=STEPS,
     methods={task: list(REFERENCES) for task in TASKS},
     backend=BACKEND,
-    config={"learner": dict(LEARNER), "bins": BINS, "weights": WEIGHTS},
+    config={
+        "learner": dict(LEARNER),
+        "bins": BINS,
+        "weights": WEIGHTS,
+        "tasks": {name: task.knowledge for name, task in TASKS.items()},
+    },
     settings={name: {"weight": weight} for name, weight in WEIGHTS.items()},
 )
 make_figure = COMPARISON.figure

@@ -1,7 +1,8 @@
 """`hard-ppo-search`: the choice of PPO's hyperparameters and of the rivals' parameters.
 
-The learner is chosen for plain PPO, on the smallest goal grid, by its mean success over training.
-The rivals' own parameters are then chosen the same way.
+The coefficient of the bonus is chosen for plain PPO, on the smallest goal grid, by its mean success
+over training; the other settings are varied around it. The weights of the rewards for novelty are
+then chosen the same way, with the learner that is used in `hard-ppo`.
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ RIVALS: dict[str, dict[str, Any]] = {
 def _arms() -> dict[str, dict[str, Any]]:
     common = {"task": TASK.name, "steps": TOTAL, "explorer": "plain", "learner": BASE}
     learners = {f"plain/{name}": common | {"learner": BASE | v} for name, v in LEARNERS.items()}
-    return learners | {f"rival/{name}": common | settings for name, settings in RIVALS.items()}
+    rivals = common | {"learner": dict(LEARNER)}
+    return learners | {f"rival/{name}": rivals | settings for name, settings in RIVALS.items()}
 
 
-FIGURE = search_figure("hard-ppo-search", "PPO", TASK, TOTAL, _arms(), backend=BACKEND, base=BASE)
+FIGURE = search_figure(
+    "hard-ppo-search", "PPO", TASK, TOTAL, _arms(), backend=BACKEND, base=BASE, of_rivals=LEARNER
+)

@@ -97,6 +97,15 @@ class HardTask:
         """Whether the usual prior says that some actions usually do nothing."""
         return bool(priors.get(self.usual[0]).rates.any())
 
+    @property
+    def knowledge(self) -> dict[str, Any]:
+        """What its explorers know, as plain data."""
+        return {
+            "exact": list(self.exact),
+            "usual": list(self.usual),
+            "discovery": dict(self.discovery),
+        }
+
     def make_env(self) -> gym.Env[Any, Any]:
         """Return the Gymnasium environment."""
         if ":" in self.env:

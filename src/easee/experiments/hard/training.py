@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from easee.experiments.hard.arms import DISCOVERIES, discovered, make_bonus, make_tables
@@ -38,15 +39,16 @@ def make_population(runs: list[Run]) -> Population:
 def measured(run: Run, curves: Curves, index: int) -> Measured:
     """Return the share of successful episodes in each part of training.
 
-    The steps of discovery come first, without any success, and count as steps of training.
+    A run in which no episode ended has had no success. The steps of discovery come first, without
+    any success, and count as steps of training.
     """
-    points = [(step, round(value, 4)) for step, value in curves.success(index)]
     steps = run.settings["steps"]
+    points = [(step, round(value, 4)) for step, value in curves.success(index)] or [(steps, 0.0)]
     if run.settings["explorer"] != "discovered":
         return [(step, SUCCESS, value) for step, value in points]
     cost = discovered(run.settings["task"], run.seed % DISCOVERIES)[1]
     width = steps / BINS
-    bins_lost = min(BINS, -(-cost // int(width)))
+    bins_lost = min(BINS, math.ceil(cost / width))
     rows = [(round(width * (i + 1)), SUCCESS, 0.0) for i in range(bins_lost)]
     later = [(round(step + bins_lost * width), SUCCESS, value) for step, value in points]
     return [(steps, COST, float(cost)), *rows, *(row for row in later if row[0] <= steps)]

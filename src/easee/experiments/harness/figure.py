@@ -168,6 +168,15 @@ def runs_of(arms: Mapping[str, Mapping[str, Any]]) -> Callable[[int], list[Run]]
     ]
 
 
+def _nearest_arm(arm: str, known: list[str]) -> str:
+    """Suggest an arm, or a task if no arm belongs to the one that is named."""
+    task = arm.partition("/")[0]
+    tasks = list(dict.fromkeys(name.partition("/")[0] for name in known))
+    if "/" in arm and task not in tasks:
+        return f"it has no task {task!r}: {nearest(task, tasks)}"
+    return nearest(arm, known)
+
+
 def chosen_runs(figure: Figure, seeds: int, arms: Iterable[str] | None = None) -> list[Run]:
     """Return the runs of a figure for a number of seeds, of all arms or of the given ones.
 
@@ -181,6 +190,6 @@ def chosen_runs(figure: Figure, seeds: int, arms: Iterable[str] | None = None) -
     for arm in arms or ():
         matches = fnmatch.filter(known, arm) or [name for name in known if name == arm]
         if not matches:
-            raise ArgumentError(f"{figure.name} has no arm {arm!r}: {nearest(arm, known)}")
+            raise ArgumentError(f"{figure.name} has no arm {arm!r}: {_nearest_arm(arm, known)}")
         chosen.update(matches)
     return [run for run in runs if run.arm in chosen]

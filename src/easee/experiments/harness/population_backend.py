@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from easee.errors import ArgumentError
+from easee.errors import ArgumentError, PopulationTooLargeError
 from easee.experiments.harness.figure import Done, Measured, Monitor, Options, Run
 from easee.experiments.harness.rows import group
 
@@ -27,7 +27,8 @@ class PopulationBackend:
     """Trains runs as one program, or as several where they cannot be trained side by side.
 
     A checkpoint is written every minute, together with the results so far. Interrupted runs resume
-    from it if the same runs are requested again.
+    from it if the same runs are requested again. Runs that do not fit in the device's memory
+    together are trained one after the other.
 
     Attributes:
         make: from runs to their population.
@@ -52,8 +53,16 @@ class PopulationBackend:
     def execute(self, runs: list[Run], options: Options, monitor: Monitor) -> Iterator[list[Done]]:
         """Train runs and yield those of a population when they are done."""
         limit = None if options.minutes is None else time.monotonic() + 60.0 * options.minutes
-        for part in self.parts(runs):
-            population = self.make(part)
+        waiting = self.parts(runs)
+        while waiting:
+            part = waiting.pop(0)
+            try:
+                population = self.make(part)
+            except PopulationTooLargeError as error:
+                if not error.fits:
+                    raise
+                waiting = _split(part, error.fits) + waiting
+                continue
             file = monitor.checkpoint(part)
             if file.exists():
                 population.load(file)
@@ -78,10 +87,15 @@ class PopulationBackend:
 
         groups = group(runs, self.together).values()
         most = MAX_RUNS_ON_CPU if jax.default_backend() == "cpu" else len(runs)
-        return [part[i : i + most] for part in groups for i in range(0, len(part), most)]
+        return [part for together in groups for part in _split(together, most)]
 
     def _rows(self, runs: list[Run], curves: Curves) -> list[Done]:
         return [(run, self.measured(run, curves, i)) for i, run in enumerate(runs)]
+
+
+def _split(runs: list[Run], most: int) -> list[list[Run]]:
+    """Return runs in parts of at most a given size."""
+    return [runs[i : i + most] for i in range(0, len(runs), most)]
 
 
 def _advancing(

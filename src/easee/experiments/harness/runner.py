@@ -1,6 +1,7 @@
 """Do the missing runs of a figure and store their rows."""
 
 import platform
+import shlex
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -73,7 +74,7 @@ def run_missing(
     if again:
         _print(console, f"{len(again)} damaged runs are done again")
     if todo:
-        store.note(" ".join(["easee", *sys.argv[1:]]))
+        store.note(shlex.join(["easee", *sys.argv[1:]]))
         with _progress(console) as progress:
             bar = _Bar(progress, figure.name, runs, todo)
             monitor = Monitor(bar.report, store.checkpoint, store.show)

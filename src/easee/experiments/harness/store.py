@@ -84,6 +84,11 @@ class Store:
 
         With `force`, discard existing results instead.
         """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with locked(self.folder):  # another process may be opening the same folder
+            self._open(force)
+
+    def _open(self, force: bool) -> None:
         if force:
             shutil.rmtree(self.parts, ignore_errors=True)
             for path in (self.table, self.checksums, self.meta, self.partial):

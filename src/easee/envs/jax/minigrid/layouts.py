@@ -58,7 +58,7 @@ def check_id(name: Any) -> None:
     spec = gym.registry.get(name) if isinstance(name, str) else None
     if spec is None:
         raise ArgumentError(f"expected the id of a task of MiniGrid, found {name!r}; {_hint(name)}")
-    raise ArgumentError(f"{name} cannot be a world: {_reason(spec)}; {_hint(name)}")
+    raise ArgumentError(f"{name} cannot be a world: {_reason(spec)}; {_others()}")
 
 
 @cache
@@ -127,4 +127,10 @@ def _hint(name: Any) -> str:
     names = supported()
     if difflib.get_close_matches(str(name), names, n=1):
         return nearest(str(name), names)
+    return _others()
+
+
+def _others() -> str:
+    """Return where the supported ids are."""
+    names = supported()
     return f"the {len(names)} supported ids are in easee.envs.jax.minigrid.supported()"

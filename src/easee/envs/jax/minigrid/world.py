@@ -133,5 +133,5 @@ def _checked_view(value: int) -> int:
     """Return a view size that MiniGrid accepts; raise an error for anything else."""
     size = checked_count(value, "view", 3)
     if size % 2 == 0 or size > view.LARGEST:
-        raise ArgumentError(f"expected an odd view of at most {view.LARGEST}, found {size}")
+        raise ArgumentError(f"expected an odd view from 3 to {view.LARGEST}, found {size}")
     return size

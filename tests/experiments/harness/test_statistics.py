@@ -78,8 +78,21 @@ def test_only_runs_of_the_same_seed_are_paired():
         ("e", 3, 3.5),
     ]
     rows = [Row("f", arm, seed, 1, "reward", value) for arm, seed, value in ends]
-    _, _, line = summary(rows, {"u": "u", "e": "e"}, baseline="u", after=0, what="w")
-    assert line[-1] == "0.50 [0.50, 0.50]"
+    options = {"baseline": "u", "after": 0, "what": "w"}
+    header, _, line = summary(rows, {"u": "u", "e": "e"}, paired=True, **options)
+    assert header[-1] == "paired difference" and line[-1] == "0.50 [0.50, 0.50]"
+    header, _, line = summary(rows, {"u": "u", "e": "e"}, **options)
+    assert header[-1] == "difference" and line[-1].startswith("1.17 [-0.5")
+
+
+def test_a_difference_is_that_of_independent_samples():
+    rng = np.random.default_rng(1)
+    one, two = rng.normal(1.0, 1.0, 200), rng.normal(0.0, 2.0, 300)
+    estimate = st.difference_interval(one, two)
+    assert estimate.value == pytest.approx(one.mean() - two.mean())
+    error = np.sqrt(one.var(ddof=1) / 200 + two.var(ddof=1) / 300)
+    half = (estimate.high - estimate.low) / 2
+    assert half == pytest.approx(norm.ppf(0.975) * error, rel=0.1)
 
 
 def test_stratified_intervals_resample_within_groups():

@@ -19,9 +19,9 @@ from easee.experiments.harness.plots import add_legend, grouped_points
 from easee.experiments.harness.rows import seeds_of_arms
 from easee.experiments.harness.statistics import (
     cell,
+    difference_interval,
     improvement_interval,
     mean_interval,
-    paired_interval,
 )
 from easee.viz.files import subplots
 from easee.viz.style import METHODS, WIDTH
@@ -57,14 +57,14 @@ def ends(rows: list[Row], steps: int) -> dict[str, dict[str, dict[int, float]]]:
 def table(steps: int, rows: list[Row]) -> list[list[str]]:
     """Return a line for each reading."""
     labels = [label for label, _ in EXPLORERS.values()]
-    lines = [["convolutions, first update", *labels, "improvement", "paired difference"]]
+    lines = [["convolutions, first update", *labels, "improvement", "difference"]]
     for reading, values in ends(rows, steps).items():
         base, ours = values["uniform"], values["easee"]
         estimates = [
             mean_interval(base.values()),
             mean_interval(ours.values()),
             improvement_interval(ours.values(), base.values()),
-            paired_interval(ours, base),
+            difference_interval(ours.values(), base.values()),
         ]
         lines.append([reading, *map(cell, estimates)])
     return lines

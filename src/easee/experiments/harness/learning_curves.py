@@ -12,6 +12,7 @@ from easee.experiments.harness.plots import curve
 from easee.experiments.harness.rows import group
 from easee.experiments.harness.statistics import (
     cell,
+    difference_interval,
     improvement_interval,
     mean_interval,
     paired_interval,
@@ -47,15 +48,22 @@ def finals(rows: Iterable[Row], arm: str, after: int) -> dict[int, float]:
 
 
 def summary(
-    rows: list[Row], arms: Mapping[str, str], *, baseline: str, after: int, what: str
+    rows: list[Row],
+    arms: Mapping[str, str],
+    *,
+    baseline: str,
+    after: int,
+    what: str,
+    paired: bool = False,
 ) -> list[list[str]]:
     """Return a table of the mean reward after a step, by arm, and comparisons with the baseline.
 
-    The difference is paired: between runs with the same seed, which in DoorKey is the same layout.
+    The difference is paired if runs with the same seed have something in common, such as a layout.
     `arms` maps arms to labels, and `what` is the header of the rewards.
     """
+    kind = "paired difference" if paired else "difference"
     base = finals(rows, baseline, after)
-    lines = [["exploration", "seeds", what, "probability of improvement", "paired difference"]]
+    lines = [["exploration", "seeds", what, "probability of improvement", kind]]
     for arm, label in arms.items():
         ends = finals(rows, arm, after)
         if not ends:
@@ -63,7 +71,8 @@ def summary(
         improvement = difference = None
         if arm != baseline and base:
             improvement = improvement_interval(ends.values(), base.values())
-        if arm != baseline:
+            difference = difference_interval(ends.values(), base.values())
+        if arm != baseline and paired:
             difference = paired_interval(ends, base)
         estimates = (mean_interval(ends.values()), improvement, difference)
         lines.append([label, str(len(ends)), *map(cell, estimates)])

@@ -74,6 +74,20 @@ def _ratio(values: Values, baseline: Values, axis: int = -1) -> Values:
     return ratio
 
 
+def difference_interval(values: Iterable[float], baseline: Iterable[float]) -> Estimate:
+    """Return the difference of two means with its bootstrap interval, resampled independently.
+
+    >>> difference_interval([2.0, 2.0], [1.0])
+    Estimate(value=1.0, low=1.0, high=1.0)
+    """
+    return _bootstrap(_difference, values, baseline)
+
+
+def _difference(values: Values, baseline: Values, axis: int = -1) -> Values:
+    difference: Values = values.mean(axis=axis) - baseline.mean(axis=axis)
+    return difference
+
+
 def paired_interval(values: Mapping[int, float], baseline: Mapping[int, float]) -> Estimate | None:
     """Return the mean difference between runs with the same seed; None if no seed is in both.
 

@@ -86,7 +86,7 @@ def table(rows: list[Row]) -> list[list[str]]:
     for name, label in labels("explore").items():
         arms.setdefault(name, f"{label}, {TIES['explore']}")
     what = f"mean reward, last {TAIL} episodes"
-    return summary(rows, arms, baseline="uniform", after=EPISODES - TAIL, what=what)
+    return summary(rows, arms, baseline="uniform", after=EPISODES - TAIL, what=what, paired=True)
 
 
 def draw(rows: list[Row]) -> dict[str, Any]:

@@ -146,6 +146,22 @@ def test_useful_moves_have_the_floors_of_the_usual_prior():
     np.testing.assert_allclose(tables.probabilities[0], [0.7 / 3] * 3 + [0.15] * 2, rtol=1e-6)
 
 
+def test_the_range_over_discoveries_is_shown_where_runs_share_them():
+    arm, cost = "doorkey/discovered", "steps of discovery"
+    rows = [
+        row
+        for seed in range(20)
+        for row in (
+            *rows_of(arm, [seed % 10 / 10] * BINS, seed, steps=TASKS["doorkey"].steps),
+            Row("hard", arm, seed, TASKS["doorkey"].steps, cost, 1000.0),
+        )
+    ]
+    assert FIGURES["hard"].table(rows)[-1] == [
+        "DoorKey", cost, "10", "0.00 to 0.90", "0.00 to 0.90", "1,000", "",
+    ]  # fmt: skip
+    assert FIGURES["hard"].table(rows[: 10 * (BINS + 1)])[-1][2:5] == ["10", "", ""]
+
+
 def test_steps_of_discovery_count_as_training(monkeypatch):
     policy = policy_of("rotation-grid", 4)
     monkeypatch.setattr(training, "discovered", lambda name, seed: (policy, 95))

@@ -24,7 +24,6 @@ EXPLORERS = names(
     "uniform", "useful", "zeta", "count", "rnd", "exact", "usual", "discovered",
     uniform="epsilon-greedy", zeta="temporally extended",
 )  # fmt: skip
-DISCOVERIES = 3  # different random seeds of discovery; runs share them
 MAX_NODES = 50_000  # of the graph of a discovered prior
 
 
@@ -57,7 +56,7 @@ def make_tables(settings: Mapping[str, Any], seed: int) -> Tables:
     if name == "useful":
         return explorers.fixed(_useful(policy_of(*task.usual)))
     if name == "discovered":
-        return explorers.from_policy(discovered(task.name, seed % DISCOVERIES)[0])
+        return explorers.from_policy(discovered(task.name, seed)[0])
     prior, depth = task.exact if name == "exact" else task.usual
     return explorers.from_policy(
         policy_of(settings.get("prior", prior), settings.get("depth", depth))
@@ -70,13 +69,17 @@ def _useful(policy: ExplorationPolicy) -> Any:
     return policy.floors + (1.0 - policy.floors.sum()) * moves / np.count_nonzero(moves)
 
 
-@lru_cache(maxsize=32)
 def discovered(name: str, seed: int) -> tuple[ExplorationPolicy, int]:
-    """Compile the discovered prior of a task at the largest depth that fits.
+    """Compile the discovered prior of a run at the largest depth that fits.
 
     Returns:
         The policy, and the number of environment steps that discovery took.
     """
+    return _discovered(name, seed % TASKS[name].discoveries)
+
+
+@lru_cache(maxsize=64)
+def _discovered(name: str, seed: int) -> tuple[ExplorationPolicy, int]:
     task = TASKS[name]
     env = task.make_env()
     state = minigrid_state if is_minigrid(env) and task.convolutions else None

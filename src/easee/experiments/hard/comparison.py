@@ -106,11 +106,12 @@ class Comparison:
                 cells = _cells(runs, self.steps[task.name])
                 lines.append([task.title, self.labels[name], *cells, cell(better)])
         lines += self._means_over_tasks([arms for _, arms in tasks])
-        costs = [row for row in rows if row.metric == COST]
-        for task in TASKS.values():
-            values = [row.value for row in costs if row.arm == f"{task.name}/discovered"]
-            if values:
-                lines.append([task.title, COST, *[""] * 3, f"{np.mean(values):,.0f}", ""])
+        for task, arms in tasks:
+            costs = [r for r in rows if r.arm == f"{task.name}/discovered" and r.metric == COST]
+            if costs:
+                steps = f"{np.mean([row.value for row in costs]):,.0f}"
+                ranges = _ranges_over_discoveries(task, costs, arms["discovered"])
+                lines.append([task.title, COST, *ranges, steps, ""])
         return lines
 
     def draw(self, rows: list[Row]) -> dict[str, Any]:
@@ -159,6 +160,22 @@ class Comparison:
             for name in names
             if len(tasks) > 1
         ]
+
+
+def _ranges_over_discoveries(task: HardTask, costs: list[Row], runs: Runs) -> list[str]:
+    """Return the number of discoveries, and the range of their mean successes if runs share them.
+
+    Runs with the same discovery are not independent, which their intervals leave out.
+    """
+    found = np.array([row.seed % task.discoveries for row in costs])
+    count = len(set(found))
+    if count == len(costs):
+        return [str(count), "", ""]
+    means = [
+        [np.mean(np.asarray(values)[found == i]) for i in set(found.tolist())]
+        for values in (runs.last, runs.whole)
+    ]
+    return [str(count), *(f"{min(each):.2f} to {max(each):.2f}" for each in means)]
 
 
 def steps_to_success(runs: Runs, total: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from easee.experiments.hard.arms import DISCOVERIES, discovered, make_bonus
+from easee.experiments.hard.arms import discovered, make_bonus
 from easee.experiments.hard.tasks import BINS, TASKS
 from easee.experiments.hard.training import check_extras, measured
 from easee.experiments.harness.explorers import agent_seed, policy_of
@@ -57,7 +57,7 @@ def make_reference(settings: Mapping[str, Any], seed: int) -> Tables | Explorati
     if name in ("plain", "count", "rnd"):
         return explorers.uniform(task.n_actions)
     if name == "discovered":
-        return discovered(task.name, seed % DISCOVERIES)[0]
+        return discovered(task.name, seed)[0]
     return policy_of(*(task.exact if name == "exact" else task.usual))
 
 

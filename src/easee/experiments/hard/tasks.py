@@ -57,6 +57,7 @@ class HardTask:
         options: arguments of both.
         exact, usual: ready-made prior and depth for relations that always or usually hold.
         discovery: arguments of `easee.discover`.
+        discoveries: number of random seeds of discovery; the runs of an arm share them.
         convolutions: whether the observations are images.
         learner: hyperparameters of DQN, see `LEARNER`.
         rivals: parameters of the other explorers with DQN, see `RIVALS`.
@@ -70,6 +71,7 @@ class HardTask:
     exact: tuple[str, int] = ("rotation-grid", 6)
     usual: tuple[str, int] = ("rotation-grid-complete", 30)
     discovery: Mapping[str, Any] = field(default_factory=lambda: {"usually": 0.1}, hash=False)
+    discoveries: int = 3
     convolutions: bool = False
     learner: Mapping[str, Any] = field(default_factory=lambda: LEARNER, hash=False)
     rivals: Mapping[str, float] = field(default_factory=lambda: RIVALS, hash=False)
@@ -104,6 +106,7 @@ class HardTask:
             "exact": list(self.exact),
             "usual": list(self.usual),
             "discovery": dict(self.discovery),
+            "discoveries": self.discoveries,
         }
 
     def make_env(self) -> gym.Env[Any, Any]:
@@ -138,6 +141,7 @@ def _goal_grid(size: int, steps: int) -> HardTask:
         {"size": size},
         # Walls are rarely met, so a tolerance finds what holds in the open, in few steps.
         discovery={"tolerance": 0.2, "states": 50, "rollout": 2_000},
+        discoveries=30,
     )
 
 
@@ -171,6 +175,7 @@ TASKS: dict[str, HardTask] = {
             "easee.envs.jax:DoorKey",
             exact=("doorkey", 6),
             usual=("doorkey-usual", 20),
+            discoveries=10,
         ),
         _minigrid("MiniGrid-Empty-16x16-v0", 40_000),
         _minigrid("MiniGrid-DoorKey-8x8-v0", 300_000),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from easee.experiments.hard.arms import DISCOVERIES, discovered, make_bonus, make_tables
+from easee.experiments.hard.arms import discovered, make_bonus, make_tables
 from easee.experiments.hard.tasks import BINS, LEARNER, TASKS
 from easee.experiments.harness.explorers import agent_seed
 from easee.experiments.harness.figure import Measured, Run
@@ -46,7 +46,7 @@ def measured(run: Run, curves: Curves, index: int) -> Measured:
     points = [(step, round(value, 4)) for step, value in curves.success(index)] or [(steps, 0.0)]
     if run.settings["explorer"] != "discovered":
         return [(step, SUCCESS, value) for step, value in points]
-    cost = discovered(run.settings["task"], run.seed % DISCOVERIES)[1]
+    cost = discovered(run.settings["task"], run.seed)[1]
     width = steps / BINS
     bins_lost = min(BINS, math.ceil(cost / width))
     rows = [(round(width * (i + 1)), SUCCESS, 0.0) for i in range(bins_lost)]

@@ -1,12 +1,10 @@
 """Networks as data and pure functions, initialised as in Stable-Baselines3.
 
-Convolutions are computed as patches times a matrix. Under `vmap` over seeds, each with its own
-weights, that becomes one batched product, whereas `lax.conv` becomes a slow grouped convolution.
+Under `vmap`, the weights of many seeds are one batch.
 """
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -16,24 +14,11 @@ import optax
 from jax import Array
 
 from easee._utils.checks import checked_count
+from easee.agents.population.convolutions import Convolution as Convolution
+from easee.agents.population.convolutions import Params as Params
+from easee.agents.population.convolutions import Shape, convolve
+from easee.agents.population.windows import convolve_around_cells
 from easee.errors import ArgumentError, ArgumentTypeError
-
-Shape = tuple[int, ...]
-Params = list[dict[str, Array]]  # "w" and "b" of each layer
-
-
-@dataclass(frozen=True)
-class Convolution:
-    """A convolutional layer: output channels, side of the kernel, stride, zeros at each border."""
-
-    channels: int
-    kernel: int
-    stride: int
-    padding: int = 0
-
-    def size(self, side: int) -> int:
-        """Return the size of the output along an axis of the input of size `side`."""
-        return (side + 2 * self.padding - self.kernel) // self.stride + 1
 
 
 def check_hidden(hidden: tuple[int, ...]) -> None:
@@ -110,64 +95,16 @@ class Network:
 
     def apply(self, params: Params, observations: Array) -> Array:
         """Return the values (batch, n_actions) of observations (batch, ...)."""
-        convolve = self._convolve_around_pixels if self.pixels else self._convolve
-        values = convolve(params, observations).reshape(len(observations), -1)
+        layers, values = self.convolutions, observations
+        if self.pixels:
+            values = convolve_around_cells(layers, params, values, self._activate, self.pixels)
+        else:
+            values = convolve(layers, params, values, self._activate)
+        values = values.reshape(len(observations), -1)
         *dense, last = params[len(self.convolutions) :]
         for p in dense:
             values = self._activate(values @ p["w"] + p["b"])
         return values @ last["w"] + last["b"]
-
-    def _convolve(self, params: Params, images: Array) -> Array:
-        """Return the outputs of the convolutions, (batch, height, width, channels)."""
-        for layer, p in zip(self.convolutions, params, strict=False):
-            images = self._convolve_once(layer, p, images)
-        return images
-
-    def _convolve_once(self, layer: Convolution, p: dict[str, Array], images: Array) -> Array:
-        return self._activate(_patches(images, layer) @ _matrix(p["w"], layer) + p["b"])
-
-    def _convolve_around_pixels(self, params: Params, images: Array) -> Array:
-        """Return the same if at most `pixels` cells of an image are not 0.
-
-        An output that sees none of these cells is that of an image of zeros. The others are
-        computed in a window around each cell, from the part of the image that they see.
-        """
-        background = self._convolve(params, jnp.zeros_like(images[:1]))
-        outputs = jnp.broadcast_to(background, (len(images), *background.shape[1:]))
-        border = 0  # how far windows of the input can exceed the image
-        for layer in reversed(self.convolutions):
-            border = border * layer.stride + layer.padding
-        padded = jnp.pad(images, ((0, 0), (border, border), (border, border), (0, 0)))
-        for cell in _nonzero_cells(images, self.pixels):
-            windows, sizes = self._windows(cell, images.shape[1:3])
-            values = windows[0].shifted(border).cut(padded)
-            for layer, p, window, size in zip(
-                self.convolutions, params, windows[1:], sizes, strict=False
-            ):
-                values = self._convolve_once(replace(layer, padding=0), p, values)
-                if border:
-                    values = window.clear_outside(values, size)
-            outputs = windows[-1].paste(outputs, values)
-        return outputs
-
-    def _windows(
-        self, cell: tuple[Array, Array], size: Shape
-    ) -> tuple[list["_Window"], list[Shape]]:
-        """Return the windows that a nonzero cell affects, and the sizes of the layers' outputs.
-
-        The last window holds all outputs of the last layer that see the cell; the others hold, for
-        each layer, the inputs that these outputs see.
-        """
-        sizes: list[Shape] = []
-        last = _Window(cell, (1, 1))
-        for layer in self.convolutions:
-            size = (layer.size(size[0]), layer.size(size[1]))
-            last = last.after(layer, size)
-            sizes.append(size)
-        windows = [last]
-        for layer in reversed(self.convolutions):
-            windows.insert(0, windows[0].inputs(layer))
-        return windows, sizes
 
     def _activate(self, values: Array) -> Array:
         """Return the outputs of a layer, normalised over all axes but the batch's."""
@@ -253,107 +190,6 @@ def _init_layer(key: Array, shape: Shape) -> dict[str, Array]:
         "w": jax.random.uniform(weights, shape, minval=-bound, maxval=bound),
         "b": jax.random.uniform(biases, shape[-1:], minval=-bound, maxval=bound),
     }
-
-
-@dataclass(frozen=True)
-class _Window:
-    """A window in each image of a batch: first row and column, (batch,) each, and size."""
-
-    start: tuple[Array, Array]
-    size: tuple[int, int]
-
-    def after(self, layer: Convolution, image: Shape) -> "_Window":
-        """Return the window of all outputs of a layer that see this one, in images of a size."""
-        reach = layer.kernel - 1
-        starts, sizes = [], []
-        for first, size, most in zip(self.start, self.size, image, strict=True):
-            sizes.append(min((size - 1 + reach) // layer.stride + 1, most))
-            lowest = -((reach - layer.padding - first) // layer.stride)  # rounded up
-            starts.append(jnp.clip(lowest, 0, most - sizes[-1]))
-        return _Window((starts[0], starts[1]), (sizes[0], sizes[1]))
-
-    def inputs(self, layer: Convolution) -> "_Window":
-        """Return the window that these outputs of a layer see, which may exceed the image."""
-        row, column = (first * layer.stride - layer.padding for first in self.start)
-        height, width = ((n - 1) * layer.stride + layer.kernel for n in self.size)
-        return _Window((row, column), (height, width))
-
-    def shifted(self, distance: int) -> "_Window":
-        """Return the window moved down and right by a distance."""
-        return replace(self, start=(self.start[0] + distance, self.start[1] + distance))
-
-    def cut(self, images: Array) -> Array:
-        """Return the part of each image in the window."""
-
-        def cut(image: Array, row: Array, column: Array) -> Array:
-            return jax.lax.dynamic_slice(image, (row, column, 0), (*self.size, image.shape[2]))
-
-        return jax.vmap(cut)(images, *self.start)
-
-    def clear_outside(self, values: Array, size: Shape) -> Array:
-        """Return the values in the window, with zeros outside an image of a size."""
-        rows, columns = (
-            first[:, None] + jnp.arange(n) for first, n in zip(self.start, self.size, strict=True)
-        )
-        inside = ((rows >= 0) & (rows < size[0]))[:, :, None]
-        inside &= ((columns >= 0) & (columns < size[1]))[:, None, :]
-        return jnp.where(inside[:, :, :, None], values, 0.0)
-
-    def paste(self, images: Array, parts: Array) -> Array:
-        """Return the images with the window replaced in each."""
-
-        def paste(image: Array, part: Array, row: Array, column: Array) -> Array:
-            return jax.lax.dynamic_update_slice(image, part, (row, column, 0))
-
-        return jax.vmap(paste)(images, parts, *self.start)
-
-
-def _nonzero_cells(images: Array, most: int) -> Iterator[tuple[Array, Array]]:
-    """Yield the row and the column, (batch,) each, of each nonzero cell of an image, in order.
-
-    There are `most` of them; for images with fewer, the last cell of the image follows.
-    """
-    count, height, width, _ = images.shape
-    nonzero = (images != 0).any(axis=3).reshape(count, -1)
-    cells = jnp.arange(height * width)
-    cell = jnp.full(count, -1)
-    for _ in range(most):
-        later = nonzero & (cells > cell[:, None])
-        cell = jnp.where(later, cells, cells[-1]).min(axis=1)
-        yield cell // width, cell % width
-
-
-def _block_side(layer: Convolution) -> int:
-    """Return the side of the blocks that images are cut into, for fewer and wider patches."""
-    return layer.stride if layer.kernel % layer.stride == 0 else 1
-
-
-def _patches(images: Array, layer: Convolution) -> Array:
-    """Return the input of each output, (batch, height, width, kernel * kernel * channels)."""
-    side = _block_side(layer)
-    height, width = (layer.size(n) for n in images.shape[1:3])
-    border = (layer.padding, layer.padding)
-    images = jnp.pad(images, ((0, 0), border, border, (0, 0)))
-    kernel, stride = layer.kernel // side, layer.stride // side
-    if side > 1:
-        rows, columns = (n // side for n in images.shape[1:3])
-        cut = images[:, : rows * side, : columns * side]
-        cut = cut.reshape(len(images), rows, side, columns, side, -1)
-        images = cut.transpose(0, 1, 3, 2, 4, 5).reshape(len(images), rows, columns, -1)
-    patches = [
-        images[:, i : i + stride * height : stride, j : j + stride * width : stride]
-        for i in range(kernel)
-        for j in range(kernel)
-    ]
-    return jnp.concatenate([patch[:, :height, :width] for patch in patches], axis=-1)
-
-
-def _matrix(weights: Array, layer: Convolution) -> Array:
-    """Return weights (kernel, kernel, in, out) in the order of the patches."""
-    side = _block_side(layer)
-    n = layer.kernel // side
-    cut: Any = weights.reshape(n, side, n, side, *weights.shape[2:])
-    return jnp.asarray(cut.transpose(0, 2, 1, 3, 4, 5).reshape(-1, weights.shape[-1]))
 
 
 MLP = Network()

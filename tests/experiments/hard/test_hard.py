@@ -246,6 +246,14 @@ def test_the_parameters_of_the_rivals_are_the_best_of_their_search(name, chosen)
         assert max(means, key=means.__getitem__) == f"rival/{explorer}, {parameter} {value}"
 
 
+def test_the_weights_of_the_rivals_of_ppo_are_the_best_of_their_search():
+    for explorer, weight in (("count", arms.PPO_COUNT_WEIGHT), ("rnd", arms.PPO_RND_WEIGHT)):
+        means = searched_means("hard-ppo-search", f"rival/{explorer}")
+        same = {arm: mean for arm, mean in means.items() if "coefficient" not in arm}
+        assert len(same) >= 5
+        assert max(same, key=same.__getitem__) == f"rival/{explorer}, weight {weight:g}"
+
+
 def committed_measures(task):
     """Return the measures of the committed runs of a task, by explorer."""
     rows = Store(FIGURES["hard"], RESULTS / "hard").read().rows

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from easee.experiments.hard.arms import PPO_COUNT_WEIGHT, PPO_RND_WEIGHT
 from easee.experiments.hard.ppo_training import BACKEND, LEARNER, STEPS
 from easee.experiments.hard.search import GOAL_GRID, search_figure
 
@@ -35,13 +36,18 @@ RIVALS: dict[str, dict[str, Any]] = {
     for name in ("count", "rnd")
     for w in WEIGHTS
 }
+OTHER_COEFFICIENT = {  # would the rivals be better with another coefficient than plain PPO's?
+    f"{name}, weight {w:g}, coefficient {BASE['ent_coef']:g}": {"explorer": name, "weight": w}
+    for name, w in (("count", PPO_COUNT_WEIGHT), ("rnd", PPO_RND_WEIGHT))
+}
 
 
 def _arms() -> dict[str, dict[str, Any]]:
     common = {"task": TASK.name, "steps": TOTAL, "explorer": "plain", "learner": BASE}
     learners = {f"plain/{name}": common | {"learner": BASE | v} for name, v in LEARNERS.items()}
-    rivals = common | {"learner": dict(LEARNER)}
-    return learners | {f"rival/{name}": rivals | settings for name, settings in RIVALS.items()}
+    chosen = {name: settings | {"learner": dict(LEARNER)} for name, settings in RIVALS.items()}
+    rivals = chosen | OTHER_COEFFICIENT
+    return learners | {f"rival/{name}": common | settings for name, settings in rivals.items()}
 
 
 FIGURE = search_figure(

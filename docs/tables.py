@@ -1,4 +1,4 @@
-"""The tables of `easee run hard` and `hard-ppo` in the documentation, made from their runs.
+"""The tables of the documentation that are made from results, and that of the ready-made priors.
 
     python docs/tables.py
 
@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
+import easee
+from easee import priors
+from easee.experiments.hard import depth
 from easee.experiments.hard.comparison import Comparison, steps_to_success
 from easee.experiments.hard.figure import COMPARISON as DQN
 from easee.experiments.hard.measures import Runs
@@ -21,7 +24,9 @@ from easee.experiments.harness.statistics import cell, mean_interval
 from easee.experiments.harness.store import Store
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/learning.md", "docs/policy_gradients.md")
+PAGES = ("README.md", "docs/learning.md", "docs/policy_gradients.md", "docs/priors.md")
+DEPTHS = (6, 20)  # at which the graphs of the ready-made priors are counted
+MAX_NODES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -36,10 +41,16 @@ STEPS = Measure(steps_to_success, lambda runs: (-runs.median_steps, runs.share_s
 LAST = Measure(
     lambda runs, steps: cell(mean_interval(runs.last)), lambda runs: (round(fmean(runs.last), 2),)
 )
-WHOLE = Measure(
-    lambda runs, steps: cell(mean_interval(runs.whole)), lambda runs: (round(fmean(runs.whole), 2),)
-)
 SHORT = ("uniform", "useful", "zeta", "count", "rnd", "usual")
+
+
+PRIORS = {  # of `hard-depth`
+    depth.BASELINE: "epsilon-greedy",
+    "rotation-one-inverse": "1 relation",
+    "rotation-both-inverses": "2 relations",
+    "rotation-grid": "3 relations, the paper's",
+    "rotation-grid-complete": "5 relations, complete on an open grid",
+}
 
 
 def table(comparison: Comparison, measure: Measure, methods: Iterable[str] = ()) -> str:
@@ -59,6 +70,47 @@ def table(comparison: Comparison, measure: Measure, methods: Iterable[str] = ())
             bold = "**" if ranks[name] == best > min(ranks.values()) else ""
             cells[name] = f"{bold}{measure.show(runs, steps)}{bold}"
         lines.append([task.title, f"{steps:,}", *(cells[name] for name in names)])
+    return markdown(lines)
+
+
+def means_table() -> str:
+    """Return a table of the means over the tasks of `hard`, with a line for each method."""
+    rows = Store(DQN.figure(), ROOT / "results" / DQN.name).read().rows
+    means = [line for line in DQN.table(rows) if line[0].startswith("mean of")]
+    header = [f"{means[0][0]}, 30 seeds each", "success, last tenth", "success, whole training"]
+    return markdown([header, ["---"] * 3, *([line[1], *line[3:5]] for line in means)])
+
+
+def depth_table() -> str:
+    """Return a table with a line for each prior and depth of `hard-depth`."""
+    rows = Store(depth.FIGURE, ROOT / "results" / depth.FIGURE.name).read().rows
+    header, *lines = depth.table(rows)
+    named = [[PRIORS[prior], *cells] for prior, *cells in lines]
+    return markdown([header, ["---"] * len(header), *named])
+
+
+def priors_table() -> str:
+    """Return a table with a line for each ready-made prior."""
+    nodes = [f"nodes, depth {depth}" for depth in DEPTHS]
+    lines = [["prior", "actions", "relations", "description", *nodes]]
+    lines.append(["---", "--:", "--:", "---", *["--:"] * len(DEPTHS)])
+    for name in priors.names():
+        omega = priors.get(name)
+        counts = [_nodes(omega, depth) for depth in DEPTHS]
+        numbers = [str(len(omega.actions)), str(len(omega))]
+        lines.append([f"`{name}`", *numbers, priors.describe(name), *counts])
+    return markdown(lines)
+
+
+def _nodes(omega: easee.Equivalences, depth: int) -> str:
+    try:
+        return f"{len(easee.unroll(omega, depth, max_nodes=MAX_NODES)):,}"
+    except easee.GraphTooLargeError:
+        return "over a million"
+
+
+def markdown(lines: list[list[str]]) -> str:
+    """Return a table in Markdown."""
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -66,7 +118,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "hard, in short": lambda: table(DQN, STEPS, SHORT),
     "hard, steps": lambda: table(DQN, STEPS),
     "hard, last tenth": lambda: table(DQN, LAST),
-    "hard, whole training": lambda: table(DQN, WHOLE),
+    "hard, means": means_table,
+    "hard-depth": depth_table,
+    "priors": priors_table,
     "hard-ppo, steps": lambda: table(PPO, STEPS),
     "hard-ppo, last tenth": lambda: table(PPO, LAST),
 }

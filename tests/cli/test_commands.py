@@ -440,6 +440,25 @@ def test_the_tables_fit_into_eighty_columns():
     assert "layers grow 5.22 times a step; about depth" in result.output  # on one line
 
 
+@pytest.mark.parametrize("columns", [40, 50, 60, 70, 80, 100, 200])
+def test_tables_lose_no_letter_in_any_terminal(columns):
+    def letters(width):
+        output = runner.invoke(app, ["priors"], env={"COLUMNS": str(width)}).output
+        assert max(map(len, output.splitlines())) <= width
+        return sorted(filter(str.isalnum, output))
+
+    assert letters(columns) == letters(500)
+
+
+def test_tables_break_no_word_if_there_is_room():
+    shown = {}
+    for columns in (64, 80, 200):
+        output = runner.invoke(app, ["priors"], env={"COLUMNS": str(columns)}).output
+        assert "cardinal-both-inverses-printed" in output and "idempotent" in output
+        shown[columns] = "┃" in output
+    assert shown == {64: False, 80: True, 200: True}  # lines between columns
+
+
 def test_numbers_are_not_cut_off_in_a_narrow_terminal():
     def digits(columns):
         arguments = ["compile", "rotation-grid", "-d", "4"]

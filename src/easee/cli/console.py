@@ -8,6 +8,7 @@ from logging import LogRecord
 from textwrap import fill
 
 import typer
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -54,19 +55,49 @@ def make_table(
     title: str = "",
     right: Collection[str] = (),
 ) -> Table:
-    """Return a table of verbatim or styled text, with those in `right` aligned to the right."""
+    """Return a table of verbatim or styled text, with those in `right` aligned to the right.
+
+    In a narrow terminal, cells are wrapped between words, and lines are left out if they do not
+    fit. Nothing is cut off.
+    """
+    lines = [list(row) for row in rows]
+    texts = [list(columns), *([str(cell) for cell in line] for line in lines)]
+    widths, framed = _fitted_widths(list(zip(*texts, strict=True)), out.width)
     table = Table(title=escape(title) or None, title_justify="left")
-    for column in columns:
-        number = column in right
+    if not framed:
+        table.box, table.show_edge, table.padding = box.SIMPLE_HEAD, False, (0, 1, 0, 0)
+    for column, width in zip(columns, widths, strict=True):
         table.add_column(
             escape(column),
-            justify="right" if number else "left",
+            justify="right" if column in right else "left",
             no_wrap=not column,
-            overflow="fold",  # nothing is cut off in a narrow terminal
+            overflow="fold",
+            width=width,
         )
-    for row in rows:
-        table.add_row(*(escape(cell) if isinstance(cell, str) else cell for cell in row))
+    for line in lines:
+        table.add_row(*(escape(cell) if isinstance(cell, str) else cell for cell in line))
     return table
+
+
+def _fitted_widths(
+    columns: Sequence[Sequence[str]], available: int
+) -> tuple[list[int | None], bool]:
+    """Return widths of columns that break no word, or None, and whether there is room for lines."""
+    natural = [max(map(len, cells)) for cells in columns]
+    least = [
+        max(len(word) for cell in cells for word in (cell.split() or [""])) for cells in columns
+    ]
+    count = len(columns)
+    for frame in (3 * count + 1, 2 * count - 1):  # with lines between columns, and without
+        free = available - frame - sum(least)
+        if sum(natural) + frame <= available:
+            return [None] * count, True
+        if free >= 0:
+            wanted = [most - width for most, width in zip(natural, least, strict=True)]
+            shares = [free * want // sum(wanted) for want in wanted]
+            widths = [min(a + b, c) for a, b, c in zip(least, shares, natural, strict=True)]
+            return [*widths], frame > 2 * count
+    return [None] * count, True
 
 
 @contextmanager

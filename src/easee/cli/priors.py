@@ -43,8 +43,4 @@ def priors_command(
         for prior, omega in omegas.items()
     ]
     columns = ("prior", "actions", "relations", "description")
-    table = make_table(columns, rows, right=("actions", "relations"))
-    table.columns[0].no_wrap = out.width >= 80
-    table.columns[0].overflow = "fold"  # never cut off, in a narrow terminal either
-    table.columns[-1].min_width = 20
-    out.print(table)
+    out.print(make_table(columns, rows, right=("actions", "relations")))

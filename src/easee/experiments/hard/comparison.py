@@ -27,7 +27,7 @@ from easee.viz.style import METHODS, Look
 SEEDS = 30
 HEADER = [
     "task", "method", "seeds", "success, last tenth", "success, whole training",
-    "steps to 90% (share of runs)", "probability of improvement",
+    "steps to 90% (share of runs)", "beats baseline",
 ]  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from easee import PopulationTooLargeError, priors
 from easee.agents.population import base
 from easee.cli import app
 from easee.errors import ArgumentError
-from easee.experiments.hard import arms, depth, measures, search, training
+from easee.experiments.hard import arms, depth, measures, ppo_training, search, training
 from easee.experiments.hard.tasks import (
     BINS,
     MINIGRID_LEARNER,
@@ -239,19 +239,19 @@ def test_the_learner_of_minigrid_is_the_best_of_its_search():
     ("name", "chosen"), [("hard-search", RIVALS), ("hard-search-minigrid", MINIGRID_RIVALS)]
 )
 def test_the_parameters_of_the_rivals_are_the_best_of_their_search(name, chosen):
-    for arm, value in chosen.items():
-        explorer, _, parameter = arm.replace("mu", "zeta mu").partition(" ")
+    for explorer, settings in chosen.items():
+        ((parameter, value),) = settings.items()
         means = searched_means(name, f"rival/{explorer}")
         assert len(means) >= 4
         assert max(means, key=means.__getitem__) == f"rival/{explorer}, {parameter} {value}"
 
 
 def test_the_weights_of_the_rivals_of_ppo_are_the_best_of_their_search():
-    for explorer, weight in (("count", arms.PPO_COUNT_WEIGHT), ("rnd", arms.PPO_RND_WEIGHT)):
+    for explorer, settings in ppo_training.RIVALS.items():
         means = searched_means("hard-ppo-search", f"rival/{explorer}")
         same = {arm: mean for arm, mean in means.items() if "coefficient" not in arm}
         assert len(same) >= 5
-        assert max(same, key=same.__getitem__) == f"rival/{explorer}, weight {weight:g}"
+        assert max(same, key=same.__getitem__) == f"rival/{explorer}, weight {settings['weight']:g}"
 
 
 def committed_measures(task):

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from easee.agents.population.bonuses import Bonus
     from easee.explorers.jax import Tables
 
-PPO_COUNT_WEIGHT, PPO_RND_WEIGHT = 0.01, 0.01  # of the rewards for novelty, with PPO
 EXPLORERS = names(
     "uniform", "useful", "zeta", "count", "rnd", "exact", "usual", "discovered",
     uniform="epsilon-greedy", zeta="temporally extended",
@@ -36,11 +35,10 @@ def make_bonus(settings: Mapping[str, Any]) -> Bonus:
     """Return the reward for novelty of an arm."""
     from easee.agents.population import bonuses
 
-    rivals = TASKS[settings["task"]].rivals
     if settings["explorer"] == "count":
-        return bonuses.CountBonus(settings.get("weight", rivals["count weight"]))
+        return bonuses.CountBonus(settings["weight"])
     if settings["explorer"] == "rnd":
-        return bonuses.RndBonus(settings.get("weight", rivals["rnd weight"]))
+        return bonuses.RndBonus(settings["weight"])
     return bonuses.NO_BONUS
 
 
@@ -52,7 +50,7 @@ def make_tables(settings: Mapping[str, Any], seed: int) -> Tables:
     if name in ("uniform", "count", "rnd"):
         return explorers.uniform(task.n_actions)
     if name == "zeta":
-        return explorers.zeta(task.n_actions, settings.get("mu", task.rivals["mu"]))
+        return explorers.zeta(task.n_actions, settings["mu"])
     if name == "useful":
         return explorers.fixed(_useful(policy_of(*task.usual)))
     if name == "discovered":

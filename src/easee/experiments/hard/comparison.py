@@ -44,7 +44,7 @@ class Comparison:
         methods: by task, the names of the methods that are compared on it.
         backend: what trains the runs.
         config: everything else that the results depend on, as plain data.
-        settings: by method, additional settings of its runs.
+        settings: by task and method, additional settings of its runs.
         looks: by method, how it is drawn.
     """
 
@@ -56,7 +56,7 @@ class Comparison:
     methods: Mapping[str, list[str]]
     backend: Backend
     config: Mapping[str, Any]
-    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    settings: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
     looks: Mapping[str, Look] = field(default_factory=lambda: METHODS)
 
     def figure(self, steps: int | None = None) -> Figure:
@@ -87,7 +87,7 @@ class Comparison:
                 f"{task}/{name}",
                 seed,
                 {"task": task, "explorer": name, "steps": self.steps[task]}
-                | dict(self.settings.get(name, {})),
+                | dict(self.settings.get(task, {}).get(name, {})),
             )
             for task, names in self.methods.items()
             for name in names

@@ -22,6 +22,7 @@ COMPARISON = Comparison(
     steps={name: task.steps for name, task in TASKS.items()},
     methods={name: explorers_of(task) for name, task in TASKS.items()},
     backend=BACKEND,
+    settings={name: task.rivals for name, task in TASKS.items()},
     config={
         "learner": dict(LEARNER),
         "learner on MiniGrid": dict(MINIGRID_LEARNER),

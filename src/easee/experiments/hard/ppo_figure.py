@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from easee.experiments.hard.arms import PPO_COUNT_WEIGHT, PPO_RND_WEIGHT
 from easee.experiments.hard.comparison import Comparison
 from easee.experiments.hard.ppo_training import (
     BACKEND,
     LEARNER,
     REFERENCES,
+    RIVALS,
     STEPS,
 )
 from easee.experiments.hard.tasks import BINS, TASKS
-
-WEIGHTS = {"count": PPO_COUNT_WEIGHT, "rnd": PPO_RND_WEIGHT}
 
 COMPARISON = Comparison(
     name="hard-ppo",
@@ -25,10 +23,10 @@ COMPARISON = Comparison(
     config={
         "learner": dict(LEARNER),
         "bins": BINS,
-        "weights": WEIGHTS,
+        "rivals": RIVALS,
         "tasks": {name: task.knowledge for name, task in TASKS.items()},
     },
-    settings={name: {"weight": weight} for name, weight in WEIGHTS.items()},
+    settings=dict.fromkeys(TASKS, RIVALS),
 )
 make_figure = COMPARISON.figure
 FIGURE = make_figure()

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from easee.experiments.hard.arms import PPO_COUNT_WEIGHT, PPO_RND_WEIGHT
-from easee.experiments.hard.ppo_training import BACKEND, LEARNER, STEPS
+from easee.experiments.hard.ppo_training import BACKEND, LEARNER, RIVALS, STEPS
 from easee.experiments.hard.search import GOAL_GRID, search_figure
 
 TASK = GOAL_GRID
@@ -31,21 +30,22 @@ LEARNERS: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 WEIGHTS = (0.0003, 0.001, 0.003, 0.01, 0.03)
-RIVALS: dict[str, dict[str, Any]] = {
+WEIGHED: dict[str, dict[str, Any]] = {
     f"{name}, weight {w:g}": {"explorer": name, "weight": w}
     for name in ("count", "rnd")
     for w in WEIGHTS
 }
 OTHER_COEFFICIENT = {  # would the rivals be better with another coefficient than plain PPO's?
-    f"{name}, weight {w:g}, coefficient {BASE['ent_coef']:g}": {"explorer": name, "weight": w}
-    for name, w in (("count", PPO_COUNT_WEIGHT), ("rnd", PPO_RND_WEIGHT))
+    f"{name}, weight {chosen['weight']:g}, coefficient {BASE['ent_coef']:g}": {"explorer": name}
+    | chosen
+    for name, chosen in RIVALS.items()
 }
 
 
 def _arms() -> dict[str, dict[str, Any]]:
     common = {"task": TASK.name, "steps": TOTAL, "explorer": "plain", "learner": BASE}
     learners = {f"plain/{name}": common | {"learner": BASE | v} for name, v in LEARNERS.items()}
-    chosen = {name: settings | {"learner": dict(LEARNER)} for name, settings in RIVALS.items()}
+    chosen = {name: settings | {"learner": dict(LEARNER)} for name, settings in WEIGHED.items()}
     rivals = chosen | OTHER_COEFFICIENT
     return learners | {f"rival/{name}": common | settings for name, settings in rivals.items()}
 

@@ -39,9 +39,10 @@ MINIGRID_LEARNER: Mapping[str, Any] = {
     "learning_rate": 3e-4,
     "layer_norm": False,
 }
-# Parameters of the rivals, from the same two searches.
-RIVALS: Mapping[str, float] = {"mu": 2.0, "count weight": 0.01, "rnd weight": 0.01}
-MINIGRID_RIVALS: Mapping[str, float] = {"mu": 3.0, "count weight": 0.01, "rnd weight": 0.003}
+# Parameters of the rivals by explorer, from the same two searches.
+Rivals = Mapping[str, Mapping[str, float]]
+RIVALS: Rivals = {"zeta": {"mu": 2.0}, "count": {"weight": 0.01}, "rnd": {"weight": 0.01}}
+MINIGRID_RIVALS: Rivals = {"zeta": {"mu": 3.0}, "count": {"weight": 0.01}, "rnd": {"weight": 0.003}}
 BINS = 50  # points of a learning curve
 
 
@@ -74,7 +75,7 @@ class HardTask:
     discoveries: int = 3
     convolutions: bool = False
     learner: Mapping[str, Any] = field(default_factory=lambda: LEARNER, hash=False)
-    rivals: Mapping[str, float] = field(default_factory=lambda: RIVALS, hash=False)
+    rivals: Rivals = field(default_factory=lambda: RIVALS, hash=False)
 
     @property
     def title(self) -> str:

@@ -93,9 +93,10 @@ def _fitted_widths(
         if sum(natural) + frame <= available:
             return [None] * count, True
         if free >= 0:
-            wanted = [most - width for most, width in zip(natural, least, strict=True)]
-            shares = [free * want // sum(wanted) for want in wanted]
-            widths = [min(a + b, c) for a, b, c in zip(least, shares, natural, strict=True)]
+            widths, left = list(least), count
+            for i in sorted(range(count), key=lambda i: natural[i] - least[i]):
+                more = min(natural[i] - least[i], free // left)  # narrow columns get all they need
+                widths[i], free, left = widths[i] + more, free - more, left - 1
             return [*widths], frame > 2 * count
     return [None] * count, True
 

@@ -15,16 +15,27 @@ from statistics import fmean
 
 import easee
 from easee import priors
+from easee.experiments.deep import catcher_readings, dqn
+from easee.experiments.deep.tasks import CATCHER, READINGS
 from easee.experiments.hard import depth
 from easee.experiments.hard.comparison import Comparison, steps_to_success
 from easee.experiments.hard.figure import COMPARISON as DQN
 from easee.experiments.hard.measures import Runs
 from easee.experiments.hard.ppo_figure import COMPARISON as PPO
+from easee.experiments.harness.figure import Figure, Row
+from easee.experiments.harness.learning_curves import finals
 from easee.experiments.harness.statistics import cell, mean_interval
 from easee.experiments.harness.store import Store
+from easee.experiments.registry import FIGURES
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/learning.md", "docs/policy_gradients.md", "docs/priors.md")
+PAGES = (
+    "README.md",
+    "docs/learning.md",
+    "docs/paper_learning.md",
+    "docs/policy_gradients.md",
+    "docs/priors.md",
+)
 DEPTHS = (6, 20)  # at which the graphs of the ready-made priors are counted
 MAX_NODES = 1_000_000
 
@@ -56,7 +67,7 @@ PRIORS = {  # of `hard-depth`
 def table(comparison: Comparison, measure: Measure, methods: Iterable[str] = ()) -> str:
     """Return a table with a line for each task and a column for each method."""
     names = list(methods or comparison.labels)
-    rows = Store(comparison.figure(), ROOT / "results" / comparison.name).read().rows
+    rows = _rows(comparison.figure())
     header = ["task", "steps of training", *(comparison.labels[name] for name in names)]
     lines = [header, ["---", "--:", *["---"] * len(names)]]
     for task, arms in comparison.measure(rows):
@@ -75,7 +86,7 @@ def table(comparison: Comparison, measure: Measure, methods: Iterable[str] = ())
 
 def means_table() -> str:
     """Return a table of the means over the tasks of `hard`, with a line for each method."""
-    rows = Store(DQN.figure(), ROOT / "results" / DQN.name).read().rows
+    rows = _rows(DQN.figure())
     means = [line for line in DQN.table(rows) if line[0].startswith("mean of")]
     header = [f"{means[0][0]}, 30 seeds each", "success, last tenth", "success, whole training"]
     return markdown([header, ["---"] * 3, *([line[1], *line[3:5]] for line in means)])
@@ -83,10 +94,36 @@ def means_table() -> str:
 
 def depth_table() -> str:
     """Return a table with a line for each prior and depth of `hard-depth`."""
-    rows = Store(depth.FIGURE, ROOT / "results" / depth.FIGURE.name).read().rows
-    header, *lines = depth.table(rows)
+    header, *lines = depth.table(_rows(depth.FIGURE))
     named = [[PRIORS[prior], *cells] for prior, *cells in lines]
     return markdown([header, ["---"] * len(header), *named])
+
+
+def readings_table() -> str:
+    """Return a table with a line for each reading of the paper's Catcher.
+
+    The first reading is that of `easee run catcher`, which has more seeds.
+    """
+    steps = CATCHER.paper_steps
+    found = catcher_readings.ends(_rows(catcher_readings.FIGURE), steps)
+    catcher = _rows(FIGURES["catcher"].for_backend("population"))
+    after = dqn.last_tenth(catcher, steps)
+    first, *others = READINGS
+    found[first] = {arm: finals(catcher, arm, after) for arm in catcher_readings.EXPLORERS}
+    explorers = [label for label, _ in catcher_readings.EXPLORERS.values()]
+    header = ["convolutions, first update", "seeds", *explorers, f"beats {explorers[0]}"]
+    lines = [[*header, "difference"], ["---", "--:", *["---"] * 4]]
+    for reading in (first, *others):
+        if reading in found:
+            count = str(len(found[reading]["easee"]))
+            lines.append([reading, count, *catcher_readings.compare(found[reading])])
+        else:
+            lines.append([reading, "not run", *["-"] * 4])
+    return markdown(lines)
+
+
+def _rows(figure: Figure) -> list[Row]:
+    return Store(figure, ROOT / "results" / (figure.folder or figure.name)).read().rows
 
 
 def priors_table() -> str:
@@ -120,6 +157,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "hard, last tenth": lambda: table(DQN, LAST),
     "hard, means": means_table,
     "hard-depth": depth_table,
+    "catcher-readings": readings_table,
     "priors": priors_table,
     "hard-ppo, steps": lambda: table(PPO, STEPS),
     "hard-ppo, last tenth": lambda: table(PPO, LAST),

@@ -58,16 +58,19 @@ def table(steps: int, rows: list[Row]) -> list[list[str]]:
     """Return a line for each reading."""
     labels = [label for label, _ in EXPLORERS.values()]
     lines = [["convolutions, first update", *labels, "improvement", "difference"]]
-    for reading, values in ends(rows, steps).items():
-        base, ours = values["uniform"], values["easee"]
-        estimates = [
-            mean_interval(base.values()),
-            mean_interval(ours.values()),
-            improvement_interval(ours.values(), base.values()),
-            difference_interval(ours.values(), base.values()),
-        ]
-        lines.append([reading, *map(cell, estimates)])
-    return lines
+    return lines + [[reading, *compare(values)] for reading, values in ends(rows, steps).items()]
+
+
+def compare(values: dict[str, dict[int, float]]) -> list[str]:
+    """Return the means of both explorers and their comparison, from their rewards by seed."""
+    base, ours = values["uniform"].values(), values["easee"].values()
+    estimates = [
+        mean_interval(base),
+        mean_interval(ours),
+        improvement_interval(ours, base),
+        difference_interval(ours, base),
+    ]
+    return [*map(cell, estimates)]
 
 
 def draw(steps: int, rows: list[Row]) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def draw(rows: list[Row]) -> dict[str, Any]:
 
 FIGURE = Figure(
     name="heatmap",
-    title="where 100 episodes went, uniform actions beside EASEE",
+    title="cells visited in 100 episodes, uniform actions beside EASEE",
     runs=runs_of(ARMS),
     seeds=1,
     backends=one_by_one(measure),

@@ -1,4 +1,4 @@
-"""`hard`: DQN where a reward must be found, with EASEE and with what one would use instead."""
+"""`hard`: DQN where a reward must be found, with EASEE and with other ways to explore."""
 
 from __future__ import annotations
 

@@ -88,7 +88,11 @@ def means_table() -> str:
     """Return a table of the means over the tasks of `hard`, with a line for each method."""
     rows = _rows(DQN.figure())
     means = [line for line in DQN.table(rows) if line[0].startswith("mean of")]
-    header = [f"{means[0][0]}, 30 seeds each", "success, last tenth", "success, whole training"]
+    header = [
+        f"{means[0][0]}, {DQN.figure().seeds} seeds each",
+        "success, last tenth",
+        "success, whole training",
+    ]
     return markdown([header, ["---"] * 3, *([line[1], *line[3:5]] for line in means)])
 
 

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 import easee
 from easee import Equivalences
-from easee.cli import app, probing
+from easee.cli import app, console, probing
 from tests.worlds import ButtonRing
 
 runner = CliRunner()
@@ -448,6 +449,16 @@ def test_tables_lose_no_letter_in_any_terminal(columns):
         return sorted(filter(str.isalnum, output))
 
     assert letters(columns) == letters(500)
+
+
+@pytest.mark.parametrize(("width", "framed"), [(23, False), (26, False), (27, True)])
+def test_lines_are_left_out_before_words_are_broken(width, framed, monkeypatch):
+    monkeypatch.setattr(console, "out", Console(width=width))
+    table = console.make_table(("prior", "name"), [("abcdefghij", "klmnopqrst")])
+    with console.out.capture() as shown:
+        console.out.print(table)
+    assert "abcdefghij" in shown.get() and "klmnopqrst" in shown.get()
+    assert ("│" in shown.get()) == framed
 
 
 def test_tables_break_no_word_if_there_is_room():

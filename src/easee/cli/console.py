@@ -9,6 +9,7 @@ from textwrap import fill
 
 import typer
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -83,7 +84,7 @@ def _fitted_widths(
     columns: Sequence[Sequence[str]], available: int
 ) -> tuple[list[int | None], bool]:
     """Return widths of columns that break no word, or None, and whether there is room for lines."""
-    natural = [max(map(len, cells)) for cells in columns]
+    natural = [max(map(cell_len, cells)) for cells in columns]
     least = [
         max(len(word) for cell in cells for word in (cell.split() or [""])) for cells in columns
     ]
@@ -91,14 +92,14 @@ def _fitted_widths(
     for frame in (3 * count + 1, 2 * count - 1):  # with lines between columns, and without
         free = available - frame - sum(least)
         if sum(natural) + frame <= available:
-            return [None] * count, True
+            return [None] * count, frame > 2 * count
         if free >= 0:
             widths, left = list(least), count
             for i in sorted(range(count), key=lambda i: natural[i] - least[i]):
                 more = min(natural[i] - least[i], free // left)  # narrow columns get all they need
                 widths[i], free, left = widths[i] + more, free - more, left - 1
             return [*widths], frame > 2 * count
-    return [None] * count, True
+    return [None] * count, False
 
 
 @contextmanager

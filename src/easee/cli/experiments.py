@@ -137,10 +137,10 @@ def plot_command(
     if not rows:
         raise ArgumentError(f"no runs of {name} in {results}: {_way_to_rows(name, backend)}")
     if unfinished:
-        count, last = len({row[1:3] for row in unfinished}), max(row.step for row in unfinished)
+        count = len({row[1:3] for row in unfinished})
+        table = ", and the table leaves them out" if finished.rows else ""
         print_line(
-            f"{count} runs are not finished: the picture shows them up to step {last:,}, the table "
-            "leaves them out"
+            f"{count} runs are not finished: the picture shows them as far as they are{table}"
         )
     if finished.rows:
         _show_table(figure, finished.rows)

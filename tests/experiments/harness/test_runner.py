@@ -4,6 +4,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -245,8 +246,11 @@ def test_a_run_that_starts_again_shows_none_of_its_old_rows(tmp_path):
 
 
 def test_processes_may_open_a_new_folder_at_the_same_time(tmp_path):
+    barrier = threading.Barrier(4)  # threads lock a folder against each other, like processes
+
     def open_all():
         for i in range(100):
+            barrier.wait()
             Store(FIG3, tmp_path / str(i)).open()
 
     with ThreadPoolExecutor(4) as pool:

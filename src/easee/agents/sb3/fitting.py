@@ -26,7 +26,7 @@ def check_env(env: object) -> None:
         )
 
 
-def check_env_count(expected: int, found: int, argument: str = "explorer") -> None:
+def check_env_count(expected: int, found: int, argument: str) -> None:
     """Check that the number of environments is still the one that an explorer was made for."""
     if expected != found:
         raise ArgumentError(
@@ -81,9 +81,7 @@ def env_action_names(
     )
 
 
-def resume_explorer(
-    explorer: BaseExplorer, saved: BaseExplorer, argument: str = "explorer"
-) -> None:
+def resume_explorer(explorer: BaseExplorer, saved: BaseExplorer, argument: str) -> None:
     """Set a new explorer to the state of a saved one, which must have the same policy.
 
     Explorers without a `state_dict`, or for another number of environments, are left as they are.

@@ -1,7 +1,7 @@
 """What the mixins for Stable-Baselines3 share: an explorer that lives as long as its model.
 
-It is fitted to the model's environments once these are known, reset when they are, and saved and
-loaded with the model.
+It is fitted to the model's environments once these are known. It is reset when they are reset, and
+saved and loaded with the model.
 """
 
 import inspect

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -107,7 +108,10 @@ class Comparison:
                 lines.append([task.title, self.labels[name], *cells, cell(better)])
         lines += self._means_over_tasks([arms for _, arms in tasks])
         for task, arms in tasks:
-            costs = [r for r in rows if r.arm == f"{task.name}/discovered" and r.metric == COST]
+            costs = sorted(
+                (r for r in rows if r.arm == f"{task.name}/discovered" and r.metric == COST),
+                key=attrgetter("seed"),
+            )
             if costs:
                 steps = f"{np.mean([row.value for row in costs]):,.0f}"
                 ranges = _ranges_over_discoveries(task, costs, arms["discovered"])
@@ -167,15 +171,15 @@ def _ranges_over_discoveries(task: HardTask, costs: list[Row], runs: Runs) -> li
 
     Runs with the same discovery are not independent, which their intervals leave out.
     """
-    found = np.array([row.seed % task.discoveries for row in costs])
-    count = len(set(found))
-    if count == len(costs):
-        return [str(count), "", ""]
+    discoveries = np.array([row.seed % task.discoveries for row in costs])  # of each run
+    different = np.unique(discoveries)
+    if len(different) == len(costs):
+        return [str(len(costs)), "", ""]
     means = [
-        [np.mean(np.asarray(values)[found == i]) for i in set(found.tolist())]
+        [np.mean(np.asarray(values)[discoveries == i]) for i in different]
         for values in (runs.last, runs.whole)
     ]
-    return [str(count), *(f"{min(each):.2f} to {max(each):.2f}" for each in means)]
+    return [str(len(different)), *(f"{min(each):.2f} to {max(each):.2f}" for each in means)]
 
 
 def steps_to_success(runs: Runs, total: int) -> str:

@@ -66,17 +66,19 @@ def with_all_parts(rows: Iterable[Row], steps: int) -> list[Row]:
     Otherwise a mean over runs would be one over those that ended an episode in a part.
     """
     successes = [row for row in rows if row.metric == SUCCESS]
-    last = {
-        arm: max(row.step for row in of_arm)
-        for arm, of_arm in group(successes, attrgetter("arm")).items()
-    }
-    found = []
-    for of_run in group(successes, attrgetter("key")).values():
-        for i, value in enumerate(_filled(_points(of_run, steps)).tolist()):
-            step = round(steps * (i + 1) / BINS)
-            if step <= last[of_run[0].arm]:
-                found.append(of_run[0]._replace(step=step, value=value))
-    return found
+    return [
+        of_run[0]._replace(step=round(steps * (i + 1) / BINS), value=value)
+        for of_arm in group(successes, attrgetter("arm")).values()
+        for of_run in group(of_arm, attrgetter("seed")).values()
+        for i, value in enumerate(
+            _filled(_points(of_run, steps))[: _count_parts(of_arm, steps)].tolist()
+        )
+    ]
+
+
+def _count_parts(rows: list[Row], steps: int) -> int:
+    """Return the number of the last part with a row."""
+    return int(np.flatnonzero(~np.isnan(_points(rows, steps)))[-1]) + 1
 
 
 def _points(run: list[Row], steps: int) -> Curve:

@@ -30,7 +30,7 @@ LEARNERS: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 WEIGHTS = (0.0003, 0.001, 0.003, 0.01, 0.03)
-WEIGHED: dict[str, dict[str, Any]] = {
+SEARCHED_WEIGHTS: dict[str, dict[str, Any]] = {
     f"{name}, weight {w:g}": {"explorer": name, "weight": w}
     for name in ("count", "rnd")
     for w in WEIGHTS
@@ -45,7 +45,9 @@ OTHER_COEFFICIENT = {  # would the rivals be better with another coefficient tha
 def _arms() -> dict[str, dict[str, Any]]:
     common = {"task": TASK.name, "steps": TOTAL, "explorer": "plain", "learner": BASE}
     learners = {f"plain/{name}": common | {"learner": BASE | v} for name, v in LEARNERS.items()}
-    chosen = {name: settings | {"learner": dict(LEARNER)} for name, settings in WEIGHED.items()}
+    chosen = {
+        name: settings | {"learner": dict(LEARNER)} for name, settings in SEARCHED_WEIGHTS.items()
+    }
     rivals = chosen | OTHER_COEFFICIENT
     return learners | {f"rival/{name}": common | settings for name, settings in rivals.items()}
 

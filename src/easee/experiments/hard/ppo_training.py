@@ -27,7 +27,7 @@ LEARNER: Mapping[str, Any] = {
     "learning_rate": 5e-4,
     "ent_coef": 0.1,
 }
-RIVALS = {"count": {"weight": 0.01}, "rnd": {"weight": 0.01}}  # chosen there, too
+RIVALS = {"count": {"weight": 0.01}, "rnd": {"weight": 0.01}}  # by `hard-ppo-search`
 STEPS = {  # of training
     "goal-31": 200_000,
     "goal-51": 300_000,

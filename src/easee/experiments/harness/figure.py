@@ -169,11 +169,11 @@ def runs_of(arms: Mapping[str, Mapping[str, Any]]) -> Callable[[int], list[Run]]
 
 
 def _nearest_arm(arm: str, known: list[str]) -> str:
-    """Suggest an arm, or a task if no arm belongs to the one that is named."""
-    task = arm.partition("/")[0]
-    tasks = list(dict.fromkeys(name.partition("/")[0] for name in known))
-    if "/" in arm and task not in tasks:
-        return f"it has no task {task!r}: {nearest(task, tasks)}"
+    """Suggest an arm, or the beginning of one if none begins like that."""
+    start = arm.partition("/")[0]
+    starts = list(dict.fromkeys(name.partition("/")[0] for name in known))
+    if "/" in arm and start not in starts:
+        return f"no arm starts with '{start}/': {nearest(start, starts)}"
     return nearest(arm, known)
 
 

@@ -28,7 +28,7 @@ class PopulationBackend:
 
     A checkpoint is written every minute, together with the results so far. Interrupted runs resume
     from it if the same runs are requested again. Runs that do not fit in the device's memory
-    together are trained one after the other.
+    together are split into several programs, which are trained in turn.
 
     Attributes:
         make: from runs to their population.
@@ -71,13 +71,16 @@ class PopulationBackend:
                 for run in part:
                     monitor.report(run.key, share)
                 if curves is not None:
-                    monitor.show(self._rows(part, curves))
+                    seen = [i for i in range(len(part)) if curves.counts[i].any()]
+                    monitor.show([self._row(part, curves, i) for i in seen])
             if not population.finished:
                 return
-            done = self._rows(part, population.curves())
+            curves = population.curves()
+            done = [self._row(part, curves, i) for i in range(len(part))]
             if self.evaluate is not None:
                 more = self.evaluate(population, part)
                 done = [(run, [*rows, *new]) for (run, rows), new in zip(done, more, strict=True)]
+            del population  # its memory is needed for the next part
             yield done
             file.unlink(missing_ok=True)
 
@@ -89,8 +92,8 @@ class PopulationBackend:
         most = MAX_RUNS_ON_CPU if jax.default_backend() == "cpu" else len(runs)
         return [part for together in groups for part in _split(together, most)]
 
-    def _rows(self, runs: list[Run], curves: Curves) -> list[Done]:
-        return [(run, self.measured(run, curves, i)) for i, run in enumerate(runs)]
+    def _row(self, runs: list[Run], curves: Curves, index: int) -> Done:
+        return runs[index], self.measured(runs[index], curves, index)
 
 
 def _split(runs: list[Run], most: int) -> list[list[Run]]:

@@ -84,6 +84,8 @@ class Store:
 
         With `force`, discard existing results instead.
         """
+        if self.folder.exists() and not self.folder.is_dir():
+            raise ResultsError(f"{self.folder} is not a folder: choose another with --out")
         self.folder.mkdir(parents=True, exist_ok=True)
         with locked(self.folder):  # another process may be opening the same folder
             self._open(force)

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import easee.agents.population
 from easee import PopulationTooLargeError, priors
-from easee.agents.population import base
+from easee.agents.population import Population, base
 from easee.cli import app
 from easee.errors import ArgumentError
 from easee.experiments.hard import arms, depth, measures, ppo_training, search, training
@@ -330,7 +330,8 @@ def test_easee_is_ahead_of_temporally_extended_exploration(task, lead):
 @pytest.mark.slow
 def test_runs_that_do_not_fit_together_are_trained_in_turn(monkeypatch, tmp_path):
     monkeypatch.setattr(base, "device_memory", lambda: 50 * 2**20)
-    trained, alive = [], weakref.WeakSet()
+    trained = []
+    alive: weakref.WeakSet[Population] = weakref.WeakSet()
 
     def note(runs):
         gc.collect()

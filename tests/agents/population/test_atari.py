@@ -75,7 +75,7 @@ def test_explorers_must_fit_the_game():
     [
         (300, TINY, "expected Settings"),
         (SETTINGS, "cnn", "expected a Network"),
-        (SETTINGS, Network(hidden=[8]), "a Network that is hashable"),
+        (SETTINGS, Network(convolutions=[]), "a Network that is hashable"),
     ],
 )
 def test_invalid_arguments_are_rejected(settings, network, message):

@@ -170,7 +170,7 @@ def test_invalid_seeds_are_rejected(seed):
         ({"seeds": 3}, "a list of seeds"),
         ({"settings": 300}, "expected Settings"),
         ({"network": "mlp"}, "expected a Network"),
-        ({"network": Network(hidden=[8])}, "a Network that is hashable"),
+        ({"network": Network(convolutions=[])}, "a Network that is hashable"),
         ({"world": Windy}, "expected a world"),
         ({"world": easee.envs.Catcher()}, "expected a world"),
         ({"bins": 10**8}, "bins are too many"),

@@ -474,7 +474,8 @@ def test_numbers_are_not_cut_off_in_a_narrow_terminal():
     def digits(columns):
         arguments = ["compile", "rotation-grid", "-d", "4"]
         output = runner.invoke(app, arguments, env={"COLUMNS": columns}).output
-        body = output.partition("┡")[2].partition("└")[0]
+        body = re.split("[┡─]", output, maxsplit=1)[1]  # below the header
+        body = re.split("[└┌]", body)[0]
         return sorted(filter(str.isdigit, body))
 
     assert digits("40") == digits("200") != []

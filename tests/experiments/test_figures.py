@@ -191,7 +191,8 @@ def test_probability_of_improvement_is_against_the_baseline():
         for arm, value in (("a", 0), ("b", 9))
         for s in range(3)
     ]
-    lines = summary(rows, {"a": "A", "b": "B"}, baseline="a", after=0, what="reward")
+    options = {"baseline": "a", "after": 0, "what": "reward", "paired": True}
+    lines = summary(rows, {"a": "A", "b": "B"}, **options)
     assert [line[3] for line in lines[1:]] == ["-", "1.00 [1.00, 1.00]"]
     assert [line[4] for line in lines[1:]] == ["-", "9.00 [9.00, 9.00]"]
 

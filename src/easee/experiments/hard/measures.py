@@ -77,7 +77,7 @@ def with_all_parts(rows: Iterable[Row], steps: int) -> list[Row]:
 
 
 def _count_parts(rows: list[Row], steps: int) -> int:
-    """Return the number of the last part with a row."""
+    """Return how many parts of training there are up to the last one with a row."""
     return int(np.flatnonzero(~np.isnan(_points(rows, steps)))[-1]) + 1
 
 

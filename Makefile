@@ -84,7 +84,7 @@ figures: $(VENV)/.test
 LOCAL := fig3 depth heatmap doorkey sensitivity holding wrong discovery usual
 POPULATION := hard-search hard-search-minigrid hard hard-depth catcher catcher-depth \
 	catcher-width catcher-readings freeway boxing carnival
-PPO := hard-ppo-search hard-ppo hard-ppo-sensitivity
+PPO := hard-ppo-search hard-ppo-search-minigrid hard-ppo hard-ppo-sensitivity
 
 # The pictures in results/ and the tables of the documentation, from the runs that are there.
 plots: $(VENV)/.test

@@ -38,6 +38,7 @@ PAGES = (
 )
 DEPTHS = (6, 20)  # at which the graphs of the ready-made priors are counted
 MAX_NODES = 1_000_000
+LEAST = 0.05  # success below which no method is marked as the best
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ class Measure:
 
 STEPS = Measure(steps_to_success, lambda runs: (-runs.median_steps, runs.share_solved))
 LAST = Measure(
-    lambda runs, steps: cell(mean_interval(runs.last)), lambda runs: (round(fmean(runs.last), 2),)
+    lambda runs, steps: cell(mean_interval(runs.last)),
+    lambda runs: (round(fmean(runs.last), 2) if fmean(runs.last) >= LEAST else 0.0,),
 )
 SHORT = ("uniform", "useful", "zeta", "count", "rnd", "usual")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import easee
-from easee import ExplorationPolicy, PolicyFileError, priors
+from easee import Equivalences, ExplorationPolicy, PolicyFileError, priors
 
 
 @pytest.fixture
@@ -240,6 +240,24 @@ def test_rates_do_not_change_the_certificate():
     exact = easee.compile(easee.commute("go", "turn") | easee.noop("pickup"), 4)
     np.testing.assert_array_equal(usual.probabilities, exact.probabilities)
     assert (usual.entropy, usual.bound, usual.gap) == (exact.entropy, exact.bound, exact.gap)
+
+
+def test_the_policy_of_a_convergence_error_has_floors():
+    omega = Equivalences(
+        ["f", "r", "l", "pickup"], ["r l ~", "l r ~", "l l ~ r r", "pickup ~ @ 0.05"]
+    )
+    with pytest.raises(easee.ConvergenceError) as caught:
+        easee.compile(omega, 3, tolerance=1e-300)
+    assert caught.value.policy.floors.tolist() == [0, 0, 0, 0.15]
+    assert caught.value.gap > caught.value.tolerance
+
+
+def test_floors_are_copied():
+    policy = easee.compile(Equivalences(["a", "b"], []), 2)
+    floors = np.array([0.1, 0.0])
+    changed = replace(policy, floors=floors)
+    floors[0] = 0.5
+    assert changed.floors.tolist() == [0.1, 0.0]
 
 
 def test_floors_are_saved(tmp_path):

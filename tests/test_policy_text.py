@@ -11,6 +11,7 @@ from easee.agents.q_learning import learn
 from easee.agents.sb3 import DQN, PPO
 from easee.envs import RotationGrid
 from easee.envs.jax import GoalGrid
+from easee.errors import ArgumentTypeError
 from easee.explorers.jax import from_policy
 
 PRIOR = "actions: forward left right\nleft right ~\nright left ~\n"
@@ -52,6 +53,12 @@ def test_files(tmp_path):
 def test_other_texts_are_rejected(text, error, message):
     with pytest.raises(error, match=message):
         read_policy(text)
+
+
+@pytest.mark.parametrize("policy", [5, None, b"doorkey:6", priors.get("doorkey")])
+def test_other_types_are_rejected(policy):
+    with pytest.raises(ArgumentTypeError, match=f"'doorkey:6', found .* {type(policy).__name__}"):
+        read_policy(policy)
 
 
 @pytest.mark.slow

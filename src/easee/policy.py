@@ -159,7 +159,7 @@ def checked_floors(floors: ArrayLike | None, n_actions: int) -> Floats:
     """Return the least probability of each action, float (k,); zeros for None."""
     if floors is None:
         return np.zeros(n_actions)
-    array = checked_array(floors, "floors", (n_actions,), "one for each action")
+    array = checked_array(floors, "floors", (n_actions,), "one for each action").copy()
     if array.sum() > 1.0:
         raise ArgumentError(
             f"expected floors that sum to at most 1, found {array.tolist()}, which sum to "
@@ -314,5 +314,10 @@ def compile(
     >>> compile(omega, depth=3).graph.layer_sizes
     (1, 3, 7, 17)
     """
-    policy = balance(unroll(equivalences, depth), weights=weights, tolerance=tolerance)
-    return replace(policy, floors=action_floors(equivalences))
+    floors = action_floors(equivalences)
+    try:
+        policy = balance(unroll(equivalences, depth), weights=weights, tolerance=tolerance)
+    except ConvergenceError as error:
+        best = replace(error.policy, floors=floors)
+        raise ConvergenceError(str(error), error.gap, error.tolerance, best) from None
+    return replace(policy, floors=floors)

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from easee import priors
 from easee._utils.checks import nearest
-from easee.errors import ArgumentError, PriorError
+from easee.errors import ArgumentError, ArgumentTypeError, PriorError
 from easee.policy import ExplorationPolicy, compile
 from easee.priors.equivalences import Equivalences
 
@@ -21,14 +21,18 @@ def read_policy(text: str | os.PathLike[str]) -> ExplorationPolicy:
             colon, where the prior is the name of a ready-made one or the path of a text file.
 
     Raises:
-        ArgumentError: the text has another form.
+        ArgumentError: the text has another form, or is not a text.
         PolicyFileError: the file is not a policy.
         PriorError: there is no such prior.
 
     >>> read_policy("rotation-grid:6").graph.depth
     6
     """
-    name = os.fspath(text)
+    if not isinstance(text, str | os.PathLike):
+        raise ArgumentTypeError(
+            f"expected a policy as {FORMS}, found an object of type {type(text).__name__}"
+        )
+    name = os.fsdecode(text)
     if name.endswith(".npz"):
         return ExplorationPolicy.load(name)
     prior, depth = split_depth(name)

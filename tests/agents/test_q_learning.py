@@ -29,6 +29,25 @@ def corridor(length=6, max_steps=40):
     )
 
 
+class Always(gym.Wrapper):
+    """Executes the first action whatever is asked for, and says so."""
+
+    def step(self, action):
+        *rest, info = self.env.step(0)
+        return *rest, info | {"executed_action": 0}
+
+
+def test_the_explorer_follows_executed_actions(monkeypatch):
+    explorer = easee.Explorer(easee.compile(easee.priors.cardinal_grid(), 3), seed=0)
+    followed = []
+    monkeypatch.setattr(
+        type(explorer), "step_one", lambda self, action, done: followed.append(action)
+    )
+    env = Always(gym.wrappers.TimeLimit(CardinalGrid(9), 20))
+    learned = learn(env, explorer, episodes=2, epsilon=1.0)
+    assert followed == [0] * learned.lengths.sum()
+
+
 def corridor_env(shown=np.array, start=0):
     """Return a corridor of six positions as an environment whose observations are `shown(i)`."""
 
@@ -282,6 +301,14 @@ def test_a_policy_with_other_names_is_refused():
         learn(RotationGrid(5), policy, episodes=1)
     env = gym.wrappers.TimeLimit(RotationGrid(5), 5)
     assert len(learn(env, policy, episodes=2, names=policy.graph.actions).lengths) == 2
+
+
+def test_names_may_differ_only_in_case():
+    env = gym.wrappers.TimeLimit(Line(), 5)
+    policy = easee.compile(easee.Equivalences(["a", "A"], ["a A ~ A a"]), 3)
+    assert len(learn(env, policy, episodes=2, names=["a", "A"]).lengths) == 2
+    with pytest.raises(easee.ArgumentError, match="not in the environment's order"):
+        learn(env, policy, episodes=1, names=["A", "a"])
 
 
 def test_actions_without_names_are_taken_in_order(caplog):

@@ -5,13 +5,15 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium import spaces
-from gymnasium.utils.env_checker import check_env
+from gymnasium.utils.env_checker import check_env, data_equivalence
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector.utils import concatenate, create_empty_array
 
 import easee
 from easee.agents.reference import ReferenceObservation, VectorReferenceObservation
 from easee.agents.reference_policy import fit_reference, log_reference
 from easee.envs import CardinalGrid, GoalGrid
+from easee.envs.atari import Atari
 
 TURNING = easee.compile(easee.priors.get("rotation-grid"), 4)
 TABLE = easee.Explorer(TURNING, floor=0.1).table
@@ -218,6 +220,59 @@ class Alone:
         self.row = rows_of(observation, info, self.where)
 
 
+class Dense(gym.vector.VectorWrapper):
+    """Shows the last observations of episodes as a batch, with any value where none ended."""
+
+    def step(self, actions):
+        *result, info = self.env.step(actions)
+        if "final_obs" in info:
+            info = info | {"final_obs": self._batch(info["final_obs"])}
+            del info["_final_obs"]
+        return *result, info
+
+    def _batch(self, final):
+        space = self.env.single_observation_space
+        some = next(one for one in final if one is not None)
+        filled = [some if one is None else one for one in final]
+        return concatenate(space, filled, create_empty_array(space, self.num_envs))
+
+
+@pytest.mark.parametrize(
+    ("make", "where"), [(Vector, "dict"), (Vector, "flat"), (GoalGrid, "dict"), (Table, "dict")]
+)
+def test_last_observations_may_be_a_batch(make, where):
+    def envs():
+        ends = [partial(gym.wrappers.TimeLimit, make(), n) for n in (3, 5)]
+        return SyncVectorEnv(ends, autoreset_mode=AutoresetMode.SAME_STEP)
+
+    objects = VectorReferenceObservation(envs(), TURNING, where)
+    batch = VectorReferenceObservation(Dense(envs()), TURNING, where)
+    objects.reset()
+    batch.reset()
+    ended = 0
+    for _ in range(15):
+        actions = np.array([1, 2])
+        *_, expected = objects.step(actions)
+        *_, found = batch.step(actions)
+        for i in np.flatnonzero(expected.get("_final_obs", [])):
+            assert found["_final_obs"][i]
+            assert data_equivalence(found["final_obs"][i], expected["final_obs"][i])
+            ended += 1
+    assert ended == 8
+
+
+def test_the_last_observations_of_atari_games_are_extended():
+    envs = VectorReferenceObservation(Atari("freeway", 2, max_frames=80), "freeway:3")
+    envs.reset(seed=0)
+    info: dict[str, Any] = {}
+    while "final_obs" not in info:
+        *_, info = envs.step(np.array([1, 2]))
+    for final in info["final_obs"]:
+        assert final in envs.single_observation_space
+    rows = [final["reference"] for final in info["final_obs"]]
+    assert (rows[0] != rows[1]).any()
+
+
 def rows_of(observation, info, where):
     if where == "info":
         return info["reference"]
@@ -240,3 +295,9 @@ def test_names_of_vector_environments_are_checked():
         VectorReferenceObservation(envs, TURNING)
     with pytest.raises(easee.ArgumentError, match="for 3 environments, found 1"):
         VectorReferenceObservation(SyncVectorEnv([GoalGrid]), easee.Explorer(TURNING, 3))
+
+
+def test_names_of_atari_games_are_checked():
+    omega = easee.Equivalences(list(reversed(Atari("carnival").action_names)), ["RIGHT LEFT ~"])
+    with pytest.raises(easee.ArgumentError, match="not in the environment's order"):
+        VectorReferenceObservation(Atari("carnival"), easee.compile(omega, 2))

@@ -5,11 +5,19 @@ from gymnasium import spaces
 
 import easee
 from easee.envs import CardinalGrid, Catcher, RotationGrid
-from easee.envs.action_names import action_names, names_or_numbers, vector_action_names
+from easee.envs.action_names import (
+    action_names,
+    match_actions,
+    names_or_numbers,
+    vector_action_names,
+)
+from easee.envs.atari import Atari
 from easee.envs.doorkey import DoorKey
 from tests.worlds import Line
 
 gym.register_envs(ale_py)
+
+BOTH = ("RIGHTFIRE", "LEFTFIRE")
 
 
 @pytest.mark.parametrize(
@@ -64,6 +72,24 @@ def test_vector_environments_have_the_names_of_their_environments(kind):
         envs.close()
 
 
+def test_names_of_vector_environments_themselves_come_first():
+    class Named(gym.vector.VectorWrapper):
+        action_names = ("push", "pull")
+
+    envs = gym.make_vec("CartPole-v1", 2, "vector_entry_point")
+    assert vector_action_names(envs) is None
+    assert vector_action_names(Named(envs)) == ("push", "pull")
+    assert vector_action_names(gym.vector.VectorWrapper(Named(envs))) == ("push", "pull")
+    assert vector_action_names(Named(gym.make_vec("CartPole-v1", 2, "sync"))) == ("push", "pull")
+    four = gym.make_vec("FrozenLake-v1", 2, "sync")  # not two actions
+    assert vector_action_names(Named(four)) == ("left", "down", "right", "up")
+
+
+def test_vectorised_atari_games_name_their_actions():
+    envs = Atari("carnival")
+    assert vector_action_names(envs) == envs.action_names == ("FIRE", "RIGHT", "LEFT", *BOTH)
+
+
 def test_frozen_lake_s_names_are_its_moves():
     env = gym.make("FrozenLake-v1", is_slippery=False)
     moves = {"left": 0, "down": 4, "right": 1, "up": 0}  # from the corner of a 4 x 4 lake
@@ -100,3 +126,49 @@ def test_actions_without_names_are_numbers():
     assert names_or_numbers(Line()) == ("0", "1")
     assert names_or_numbers(gym.make("easee/CardinalGrid-v0")) == ("right", "left", "up", "down")
     assert names_or_numbers(gym.make("ALE/Freeway-v5")) == ("NOOP", "UP", "DOWN")
+
+
+# --- matching ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("actions", "names", "expected"),
+    [
+        (["A", "a"], ["a", "A"], [1, 0]),  # exactly
+        (["A", "B"], ["b", "a"], [1, 0]),  # ignoring case
+        (["b", "A", "B"], ["B", "b", "a"], [1, 2, 0]),  # both
+        (["1", "0"], ["left", "right"], [1, 0]),  # numbers
+        (["0", "1", "2"], ["1", "2", "3"], [0, 1, 2]),  # numbers, because 0 is not a name
+        (["2", "1"], ["1", "2"], [1, 0]),  # names that are digits
+        (["1", "0"], None, [1, 0]),
+    ],
+)
+def test_actions_are_matched_exactly_then_ignoring_case_then_as_numbers(actions, names, expected):
+    assert match_actions(actions, names) == (expected, None)
+
+
+def test_some_of_the_environment_s_actions_can_be_matched():
+    names = ["left", "right", "forward"]
+    assert match_actions(["Forward", "left"], names, n_actions=3) == ([2, 0], None)
+    assert match_actions(["2", "0"], names, n_actions=3) == ([2, 0], None)
+    assert match_actions(["2", "0"], None, n_actions=3) == ([2, 0], None)
+    assert match_actions(["a", "b"], names, n_actions=3, rename={"a": "1", "b": "0"})[0] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("actions", "names", "rename", "message"),
+    [
+        (["left", "up"], ["left", "right"], None, r"pass names=\['left', 'up'\].*--names left,up"),
+        (["a", "A"], ["a", "b"], None, r"pass names=\['a', 'A'\].*--names a,A"),
+        (["UP"], ["up", "Up"], {}, "'UP' is not one .*rename={'UP': .*may be any of: up, Up"),
+        (["up"], ["up", "up"], {}, r"'up' is not one .*several .*names=\[...\] \(--names"),
+        (["0", "up"], None, {}, "'up' is not one .*environment 0, 1, 2"),
+        (["a", "A"], ["a", "b"], {}, r"'a' and 'A' would both be .* 'a': .*rename={'A': ...}"),
+        (["a", "b"], ["a", "b"], {"a": "b"}, r"would both be .* 'b': .*--rename b=..."),
+        (["a"], ["a"], {"a": 1}, "name of 'a' as text, found 1"),
+    ],
+)
+def test_actions_that_cannot_be_matched_are_errors(actions, names, rename, message):
+    count = len(names) if names else 3
+    with pytest.raises(easee.ArgumentError, match=message):
+        match_actions(actions, names, "the prior", n_actions=count, rename=rename)

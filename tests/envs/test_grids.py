@@ -63,6 +63,12 @@ def test_text_and_images_show_the_position_and_heading():
     [
         (lambda: CardinalGrid(0), "width of at least 1"),
         (lambda: CardinalGrid(5, start=(9, 9)), r"start inside a grid of \(5, 5\), found \[9, 9\]"),
+        (lambda: CardinalGrid((3, 4, 5)), r"size as .* \(width, height\), found \(3, 4, 5\)"),
+        (lambda: CardinalGrid((3,)), r"size as .* \(width, height\), found \(3,\)"),
+        (lambda: CardinalGrid(5, start="ab"), r"start as whole numbers \(x, y\), found 'ab'"),
+        (lambda: CardinalGrid(5, start=(1.5, 2)), r"start as whole numbers.* found \(1.5, 2\)"),
+        (lambda: RotationGrid(5, start=((1,), 2)), r"start as whole numbers \(x, y, heading\)"),
+        (lambda: CardinalGrid(5, start=1), r"start inside a grid of \(5, 5\), found 1"),
         (lambda: CardinalGrid(5, render_mode="human"), "render_mode of .* found 'human'"),
         (lambda: CardinalGrid(5).step(7), "action from 0 to 3, found 7"),
     ],

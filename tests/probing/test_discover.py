@@ -483,9 +483,10 @@ def test_observations_that_never_repeat_are_rejected():
 def test_invalid_action_names_are_rejected_before_any_step():
     env = Counting(Ring(5, **{"go on": 1, "back": -1}))
     Counting.taken = 0
-    with pytest.raises(easee.PriorError, match="'go on'"):
+    with pytest.raises(easee.PriorError, match=r"'go on'.*names=\[...\] \(--names on the comm"):
         discover_few(env)
     assert Counting.taken == 0
+    assert discover_few(env, names=["go_on", "back"]).equivalences.actions == ("go_on", "back")
 
 
 @pytest.mark.parametrize(

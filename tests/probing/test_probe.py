@@ -396,6 +396,7 @@ def test_counters_are_found_in_observations_that_change_in_place():
 def test_counterexamples_of_observations_that_change_in_place_differ():
     omega = easee.Equivalences(InPlace.action_names, ["go ~ back"])
     (check,) = easee.verify(InPlace(), omega, states=20, rollout=1000).relations
+    assert check.counterexamples
     for example in check.counterexamples:
         squares = [int(o[0]) for o in (example.start, example.left, example.right)]
         assert squares[1:] == [(squares[0] + 1) % 12, (squares[0] - 1) % 12]

@@ -111,6 +111,13 @@ def test_vector_environments_see_as_many_states_in_every_mode(mode):
     assert ours == pytest.approx(theirs, rel=0.1)
 
 
+def test_states_that_same_step_resets_hide_are_rejected():
+    options = {"autoreset_mode": AutoresetMode.SAME_STEP}
+    envs = gym.make_vec("easee/RotationGrid-v0", 2, "sync", vector_kwargs=options)
+    with pytest.raises(easee.ArgumentError, match="SAME_STEP.*use NEXT_STEP or DISABLED"):
+        tune(envs, priors.get("rotation-grid"), state="attribute:state", depths=[2], steps=4_000)
+
+
 def test_vector_environments_are_tuned():
     envs = gym.make_vec("easee/CardinalGrid-v0", 2, "sync")
     result = tune(envs, priors.get("cardinal-grid"), depths=[20], steps=8_000)

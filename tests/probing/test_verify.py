@@ -9,11 +9,13 @@ from gymnasium.wrappers import TimeAwareObservation, TimeLimit
 from scipy.stats import binom
 
 import easee
-from easee import Equivalences, priors, verify
+from easee import Equivalences, compile, priors, verify
 from easee.envs import CardinalGrid, RotationGrid
+from easee.envs.doorkey import DoorKey
 from easee.envs.grids import MOVES
 from easee.envs.minigrid import minigrid_state
 from easee.probing.evidence import RelationCheck
+from easee.probing.verify import Verification
 from tests.worlds import JumpRing, Line
 
 for package in (ale_py, minigrid):
@@ -139,6 +141,44 @@ def test_rates_of_few_trials_are_careful(counts, rate):
     trials, violations, met = counts
     check = RelationCheck(("a",), (), trials, violations, met=met)
     assert check.prior_rate == pytest.approx(rate)
+
+
+def test_relations_that_failed_in_most_states_are_kept_with_a_rate_below_1():
+    checks = [
+        RelationCheck(("a",), (), 20, 19, met=(20, 19)),
+        RelationCheck(("b",), (), 20, 1, met=(0, 0)),  # never used in rollouts from resets
+        RelationCheck(("c",), (), 20, 20, met=(20, 20)),
+    ]
+    omega = Equivalences("a b c".split(), ["a ~", "b ~", "c ~"])
+    result = Verification(omega, tuple(checks), 0, "", "", False, ())
+    assert result.equivalences.pairs == omega.pairs[:2]
+    assert result.equivalences.rates.tolist() == [0.99, 0.99]
+
+
+def test_effects_in_rollouts_are_violations_even_if_no_state_shows_one():
+    check = RelationCheck(("pickup",), (), 200, 0, met=(9977, 31))
+    assert check.failed and check.verdict == "usually holds" and check.prior_rate > 0
+    omega = Equivalences(["pickup"], ["pickup ~"])
+    assert not Verification(omega, (check,), 0, "", "", False, ()).holds
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rare_effects_that_were_seen_are_among_the_states(seed):
+    """Two of 200 squares are special, and four states are tried near their effects."""
+    omega = Equivalences(JumpRing.action_names, ["jump ~", "jump jump ~ jump"])
+    result = verify(JumpRing(200), omega, states=8, seed=seed, rollout=10_000)
+    assert [check.verdict for check in result.relations].count("holds") == 0
+    assert not result.holds and all(check.violations for check in result.relations)
+    assert result.equivalences.rates.min() > 0
+
+
+@pytest.mark.slow
+def test_actions_with_rare_effects_are_not_found_to_do_nothing():
+    seed = 0  # with which rollouts from resets never open the door
+    omega = Equivalences(DoorKey.action_names, ["pickup ~", "open ~"])
+    result = verify(DoorKey(), omega, seed=seed)
+    assert [check.verdict for check in result.relations] == ["usually holds"] * 2
+    assert compile(result.equivalences, 2).never_taken == ()
 
 
 # --- priors that are broken ----------------------------------------------------------------------
@@ -347,6 +387,22 @@ def test_two_actions_cannot_be_renamed_to_one():
     swap = {"left": "right", "right": "left"}
     swapped = verify(RotationGrid(), priors.get("rotation-grid"), states=10, rename=swap)
     assert swapped.holds
+
+
+def test_names_may_differ_only_in_case():
+    omega = Equivalences(["A", "a"], ["a A ~ A a", "a ~"])
+    result = verify(Line(), omega, states=20, names=["a", "A"])
+    assert [c.violations for c in result.relations] == [0, 20]
+    left = result.relations[1].counterexamples[0]
+    assert left.left == left.start - 1  # "a", not "A"
+
+
+def test_actions_may_be_numbers():
+    env = gym.make("FrozenLake-v1", is_slippery=False)
+    numbered = Equivalences(["0", "1"], ["0 0 ~ 0", "0 ~ 1"])
+    named = Equivalences(["left", "down"], ["left left ~ left", "left ~ down"])
+    assert counts(verify(env, numbered, states=20)) == counts(verify(env, named, states=20))
+    verify(env, Equivalences(["3", "1", "2", "0"], ["3 ~ 1"]), states=5)
 
 
 def test_errors_of_a_state_function_are_not_caught():

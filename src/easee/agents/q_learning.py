@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from easee._utils.checks import checked_count, checked_share
 from easee._utils.digests import observation_key
-from easee.agents.compat import check_space, fit_scalar_explorer
+from easee.agents.compat import EXECUTED, check_space, executed_action, fit_scalar_explorer
 from easee.envs.action_names import action_names, checked_names
 from easee.envs.table import Table
 from easee.errors import ArgumentError, ArgumentTypeError
@@ -34,7 +34,9 @@ from easee.policy_text import AnyPolicy
 
 Schedule = Callable[[float], float]
 Key = bytes | int  # of a state
-Step = tuple[Key, float, bool, bool]
+# The next state, the reward, whether the episode is terminated or truncated, and the action that
+# was executed.
+Step = tuple[Key, float, bool, bool, int]
 BLOCK = 1024  # uniforms drawn at a time
 
 
@@ -78,6 +80,9 @@ def learn(
     names: Sequence[str] | None = None,
 ) -> Learned:
     """Learn action values with epsilon-greedy Q-learning.
+
+    The explorer follows `info["executed_action"]` if a wrapper reports that it executed another
+    action.
 
     Args:
         env: a `Table`, or an environment with discrete actions whose observations are its states.
@@ -135,12 +140,12 @@ def _run_episode(
     while not done:
         best = greedy(row)
         action = choose(best, epsilon) if best >= 0 else choose(0, 1.0)
-        state, reward, terminated, truncated = step(action)
+        state, reward, terminated, truncated, executed = step(action)
         next_row = rows[state]
         target = reward if terminated else reward + discount * max(next_row)
         row[action] += rate * (target - row[action])
         done = terminated or truncated
-        follow(action, done)
+        follow(executed, done)
         row = next_row
         total += reward
         length += 1
@@ -198,7 +203,7 @@ class _TableSteps:
     def step(self, action: int) -> Step:
         self.state, reward, end = self.rows[self.state][action]
         self.steps += 1
-        return self.state, reward, end, self.steps == self.limit
+        return self.state, reward, end, self.steps == self.limit, action
 
 
 class _GymSteps:
@@ -221,5 +226,6 @@ class _GymSteps:
         return observation_key(observation)
 
     def step(self, action: int) -> Step:
-        observation, reward, terminated, truncated, _ = self.env.step(action)
-        return observation_key(observation), float(reward), terminated, truncated
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        executed = executed_action(info[EXECUTED], self.n_actions) if EXECUTED in info else action
+        return observation_key(observation), float(reward), terminated, truncated, executed

@@ -11,7 +11,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space
+from gymnasium.vector.utils import batch_space, iterate
 from numpy.typing import NDArray
 
 from easee._utils.checks import nearest
@@ -95,7 +95,8 @@ class VectorReferenceObservation(gym.vector.VectorWrapper):
     """Adds a reference's log-probabilities to the observations or `info` of vector environments.
 
     Works with every autoreset mode. `info["final_obs"]` is extended too, with the log-probabilities
-    at the nodes reached.
+    at the nodes reached. Dictionaries in it are in an array of objects, as those of Gymnasium's
+    vector environments.
 
     Args:
         env: vector environment with discrete actions.
@@ -172,12 +173,23 @@ class VectorReferenceObservation(gym.vector.VectorWrapper):
         """Extend the last observations of episodes, before the nodes return to the empty word."""
         if "final_obs" not in info:
             return info
-        rows, final = self._rows(), info["final_obs"].copy()
+        rows = self._rows()
         if self._where == "info":
             return info | {f"final_{KEY}": rows, f"_final_{KEY}": dones}
+        final = self._extended_final(info["final_obs"], rows, dones)
+        return info | {"final_obs": final, "_final_obs": dones}
+
+    def _extended_final(self, final: Any, rows: NDArray[np.float32], dones: Mask) -> NDArray[Any]:
+        """Extend the last observations of episodes: objects, or a batch such as that of ale-py."""
+        if self._where == "flat" and isinstance(final, np.ndarray) and final.dtype != object:
+            batch: NDArray[np.float32] = extended(final, rows, "flat")
+            return batch
+        if isinstance(final, dict | tuple):  # a batch of a composite space
+            final = list(iterate(self.env.observation_space, final))
+        shown = np.full(self.num_envs, None, object)
         for env in np.flatnonzero(dones).tolist():
-            final[env] = extended(final[env], rows[env], self._where)
-        return info | {"final_obs": final}
+            shown[env] = extended(final[env], rows[env], self._where)
+        return shown
 
     def _extended(
         self, observations: Any, info: dict[str, Any], rows: NDArray[np.float32]

@@ -2,14 +2,16 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import gymnasium as gym
 from gymnasium import spaces
-from gymnasium.vector import VectorEnv
+from gymnasium.vector import VectorEnv, VectorWrapper
 
-from easee.errors import ArgumentError
+from easee._utils.checks import nearest
+from easee.errors import ArgumentError, ArgumentTypeError
 from easee.priors.equivalences import check_action_names
 
 # Class of an environment of Gymnasium that does not name its actions: their names, in its
@@ -59,12 +61,16 @@ def vector_action_names(
 ) -> tuple[str, ...] | None:
     """Return the names of the actions of vector environments, or None if they have no names.
 
+    Those of the vector environments themselves come before those of the environments in them.
+
     >>> vector_action_names(gym.make_vec("Taxi-v4", 2, "sync"))
     ('south', 'north', 'east', 'west', 'pickup', 'dropoff')
     """
     space, inner = envs.single_action_space, envs.unwrapped
     if names is not None:
         return checked_names(names, space)
+    if (own := _vector_s_own_names(envs)) is not None:
+        return own
     if getattr(inner, "envs", ()):
         return _fitting(action_names(inner.envs[0]), space)  # type: ignore[attr-defined]
     if not hasattr(inner, "call"):
@@ -135,36 +141,131 @@ def order_note(actions: Sequence[str], owner: str = "the policy") -> str:
 
 
 def match_actions(
-    actions: Sequence[str], names: Sequence[str] | None, owner: str = "the policy"
+    actions: Sequence[str],
+    names: Sequence[str] | None,
+    owner: str = "the policy",
+    *,
+    n_actions: int | None = None,
+    rename: Mapping[str, str] | None = None,
 ) -> tuple[list[int], str | None]:
     """Return the environment's number of each action, and a note if they are taken in order.
 
-    Case is ignored. Actions that are numbers mean themselves.
+    Actions are matched by name: exactly, or else ignoring case where only one name is equal then.
+    Actions that are all numbers, and not all names, mean themselves.
 
     Args:
-        actions: names in a prior or a policy, as many as the environment has.
+        actions: names in a prior or a policy.
         names: the environment's names, or None if it has none.
         owner: what has the actions, for messages.
+        n_actions: number of the environment's actions; by default that of `actions`.
+        rename: the environment's names of some actions. None means that the caller cannot rename
+            actions, and messages do not suggest it.
 
     Raises:
-        ArgumentError: the names differ.
+        ArgumentError: an action is unknown, or two actions are the same one.
 
     >>> match_actions(["up", "down"], ["DOWN", "UP"])
     ([1, 0], None)
     """
-    if set(actions) == set(numbers(len(actions))):
-        return [int(name) for name in actions], None
-    if names is None:
-        return list(range(len(actions))), order_note(actions, owner)
-    index = {name.lower(): i for i, name in enumerate(names)}
-    if set(index) != {name.lower() for name in actions} or len(index) != len(actions):
-        raise ArgumentError(
-            f"{owner}'s actions are not the environment's: {owner} has {', '.join(actions)}, the "
-            f"environment {', '.join(names)}. Write the prior in the environment's names. Or, if "
-            f"{owner}'s names mean the environment's actions in the order of their numbers, pass "
-            f"names={list(actions)!r} (on the command line, --names {','.join(actions)})"
+    sought = _renamed(actions, rename or {})
+    count = len(actions) if n_actions is None else n_actions
+    known = names or numbers(count)
+    found = [_position(name, known) for name in sought]
+    if None in found and set(sought) <= set(numbers(count)):
+        found = [int(name) for name in sought]
+    if None in found and names is None and len(actions) == count and not rename:
+        return list(range(count)), order_note(actions, owner)
+    matched = [number for number in found if number is not None]
+    if len(set(matched)) == len(actions):
+        return matched, None
+    if rename is None:
+        raise _other_actions(actions, known, owner)
+    if None in found:
+        i = found.index(None)
+        raise _unknown_action(actions, known, owner, actions[i], sought[i])
+    raise _same_action(actions, known, owner, matched, rename)
+
+
+def _renamed(actions: Sequence[str], rename: Mapping[str, str]) -> list[str]:
+    """Return the actions with some of them renamed."""
+    for action, name in rename.items():
+        if action not in actions:
+            raise ArgumentError(
+                f"expected an action of the prior to rename, found {action!r}: "
+                f"{nearest(str(action), actions)}"
+            )
+        if not isinstance(name, str):
+            raise ArgumentTypeError(
+                f"expected the environment's name of {action!r} as text, found {name!r}"
+            )
+    return [rename.get(action, action) for action in actions]
+
+
+def _position(name: str, names: Sequence[str]) -> int | None:
+    """Return the number of the only action with a name; case counts where it must."""
+    exact = [i for i, known in enumerate(names) if known == name]
+    close = exact or [i for i, known in enumerate(names) if known.lower() == name.lower()]
+    return close[0] if len(close) == 1 else None
+
+
+def _other_actions(actions: Sequence[str], known: Sequence[str], owner: str) -> ArgumentError:
+    """Return the error for actions that differ and cannot be renamed."""
+    return ArgumentError(
+        f"{owner}'s actions are not the environment's: {owner} has {', '.join(actions)}, the "
+        f"environment {', '.join(known)}. Write the prior in the environment's names. Or, if "
+        f"{owner}'s names mean the environment's actions in the order of their numbers, pass "
+        f"names={list(actions)!r} (on the command line, --names {','.join(actions)})"
+    )
+
+
+def _unknown_action(
+    actions: Sequence[str], known: Sequence[str], owner: str, action: str, name: str
+) -> ArgumentError:
+    """Return the error for an action whose name is none of the environment's, or several."""
+    hint = nearest(name.lower(), [other.lower() for other in known])
+    several = [other for other in known if other.lower() == name.lower()]
+    if len(several) > 1:
+        hint = f"{name!r} may be any of: {', '.join(several)}"
+    if known.count(name) > 1:
+        hint = (
+            "or, because several of the environment's actions have that name, name all of them "
+            "with names=[...] (--names on the command line)"
         )
-    return [index[name.lower()] for name in actions], None
+    return ArgumentError(
+        f"{owner}'s action {action!r} is not one of the environment's: {owner} has "
+        f"{', '.join(actions)}, the environment {', '.join(known)}. Pass its name in the "
+        f"environment as rename={{{action!r}: ...}} (--rename {action}=... on the command line); "
+        f"{hint}"
+    )
+
+
+def _same_action(
+    actions: Sequence[str],
+    known: Sequence[str],
+    owner: str,
+    matched: list[int],
+    rename: Mapping[str, str],
+) -> ArgumentError:
+    """Return the error for two actions that have the same number."""
+    pairs = combinations(range(len(matched)), 2)
+    i, j = next((i, j) for i, j in pairs if matched[i] == matched[j])
+    keeps_first = actions[i] in rename or actions[i] == known[matched[i]]
+    other = actions[j] if keeps_first and actions[j] not in rename else actions[i]
+    return ArgumentError(
+        f"{owner}'s actions {actions[i]!r} and {actions[j]!r} would both be the environment's "
+        f"{known[matched[i]]!r}: pass another name for one of them, such as "
+        f"rename={{{other!r}: ...}} (--rename {other}=... on the command line)"
+    )
+
+
+def _vector_s_own_names(envs: VectorEnv[Any, Any, Any]) -> tuple[str, ...] | None:
+    """Return `action_names` of vector environments or of the outermost wrapper that has them."""
+    layer: Any = envs
+    names = _fitting(getattr(layer, "action_names", None), envs.single_action_space)
+    while names is None and isinstance(layer, VectorWrapper):
+        layer = layer.env
+        names = _fitting(getattr(layer, "action_names", None), envs.single_action_space)
+    return names
 
 
 def _fitting(names: Any, space: spaces.Space[Any]) -> tuple[str, ...] | None:

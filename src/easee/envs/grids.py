@@ -14,7 +14,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from easee._utils.checks import checked_count
-from easee.errors import ArgumentError
+from easee.errors import ArgumentError, ArgumentTypeError
 
 State = NDArray[np.int64]
 
@@ -38,8 +38,7 @@ class _Grid(gym.Env[State, np.int64]):
         start: tuple[int, ...] | None = None,
         render_mode: str | None = None,
     ) -> None:
-        width, height = size if isinstance(size, tuple | list) else (size, size)
-        width, height = checked_count(width, "width"), checked_count(height, "height")
+        width, height = _checked_size(size)
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             raise ArgumentError(
                 f"expected a render_mode of {self.metadata['render_modes']}, found {render_mode!r}"
@@ -50,7 +49,7 @@ class _Grid(gym.Env[State, np.int64]):
         self.action_space = spaces.Discrete(len(self.action_names))
         self.render_mode = render_mode
         middle = (width // 2, height // 2, 0)[: len(self.shape)]
-        self.start = np.array(middle if start is None else start, np.int64)
+        self.start = _checked_start(middle if start is None else start, len(middle))
         if not self.observation_space.contains(self.start):
             raise ArgumentError(
                 f"expected a start inside a grid of {self.shape}, found {self.start.tolist()}"
@@ -193,3 +192,23 @@ class GoalGrid(RotationGrid):
         self.steps += 1
         reached = not state[:2].any()
         return state, float(reached), reached, self.steps >= self.max_steps, {}
+
+
+def _checked_size(size: int | tuple[int, int]) -> tuple[int, int]:
+    """Return the width and the height of a room."""
+    sides = tuple(size) if isinstance(size, tuple | list) else (size, size)
+    if len(sides) != 2:
+        raise ArgumentError(f"expected size as one number or as (width, height), found {size!r}")
+    return checked_count(sides[0], "width"), checked_count(sides[1], "height")
+
+
+def _checked_start(start: Any, length: int) -> State:
+    """Return the initial state as an array of whole numbers; its shape is checked elsewhere."""
+    try:
+        state = np.asarray(start)
+    except ValueError:  # a ragged list
+        state = np.asarray(None)
+    if state.dtype.kind not in "iu":
+        fields = ", ".join(("x", "y", "heading")[:length])
+        raise ArgumentTypeError(f"expected start as whole numbers ({fields}), found {start!r}")
+    return state.astype(np.int64)

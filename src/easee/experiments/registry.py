@@ -25,7 +25,7 @@ HARD = (
     hard_depth.FIGURE,
     *hard_search.FIGURES,
     ppo_figure.FIGURE,
-    ppo_search.FIGURE,
+    *ppo_search.FIGURES,
     ppo_sensitivity.FIGURE,
 )
 PRIORS = (prior_accuracy.FIGURE, wrong_priors.FIGURE, discovered_priors.FIGURE, usual_priors.FIGURE)

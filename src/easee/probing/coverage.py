@@ -13,7 +13,7 @@ from easee._utils.digests import observation_key
 from easee.agents.compat import EXECUTED, check_space, executed_action, executed_actions
 from easee.envs.action_names import action_names, vector_action_names
 from easee.envs.copying import Env, without_checks
-from easee.errors import ArgumentTypeError, EaseeError, ProbeError
+from easee.errors import ArgumentError, ArgumentTypeError, EaseeError, ProbeError
 from easee.explorers.base import BaseExplorer
 from easee.explorers.sampling import Mask
 from easee.probing.state_functions import resolve_state, state_function
@@ -99,7 +99,8 @@ class VectorWorld:
     """Vector environments, of every autoreset mode, in which an explorer's states are counted.
 
     Arguments and methods are those of `World`. A state function that is not one of the observation
-    reads the environments themselves, which needs those of `gymnasium.vector.SyncVectorEnv`.
+    reads the environments themselves, which needs those of `gymnasium.vector.SyncVectorEnv`, and
+    another autoreset mode than SAME_STEP.
     """
 
     def __init__(
@@ -124,6 +125,12 @@ class VectorWorld:
                 "state='observation'"
             )
         self.mode = envs.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
+        if self.mode == AutoresetMode.SAME_STEP and not self.of_observation:
+            raise ArgumentError(
+                "expected environments that keep the last state of an episode for one step, found "
+                "autoreset_mode SAME_STEP and a state that is read from them: use NEXT_STEP or "
+                "DISABLED, or state='observation'"
+            )
 
     def cover(self, explorer: BaseExplorer, steps: int, seed: int) -> Coverage:
         """Let an explorer act for a number of steps of all environments together."""
@@ -143,9 +150,8 @@ class VectorWorld:
             moved = ~resetting
             if self.mode == AutoresetMode.SAME_STEP:
                 moved &= ~dones  # the observations are those of the next episodes
-                if self.of_observation:
-                    for env in np.flatnonzero(dones).tolist():
-                        coverage.add(self._key(info["final_obs"][env]))
+                for env in np.flatnonzero(dones).tolist():
+                    coverage.add(self._key(info["final_obs"][env]))
             before, keys = keys, list(self._keys(observations))
             for env, key in enumerate(keys):
                 coverage.steps += not resetting[env]

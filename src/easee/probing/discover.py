@@ -19,7 +19,7 @@ import numpy as np
 
 from easee._utils.checks import checked_count, checked_share
 from easee.envs.action_names import names_or_numbers
-from easee.errors import ArgumentError, ArgumentTypeError, ProbeError
+from easee.errors import ArgumentError, ArgumentTypeError, PriorError, ProbeError
 from easee.priors.equivalences import Equivalences, check_action_names
 from easee.probing.evidence import Evidence, RelationCheck
 from easee.probing.probe import BudgetSpent, Limits, MemberChanged, Progress, Word, check_env
@@ -129,7 +129,7 @@ def discover(
         rollout = earlier.settings.get("rollout")
     least = SEARCH_ROLLOUT if usually else 20_000
     settings = {
-        "actions": list(check_action_names(names_or_numbers(env, names))),
+        "actions": list(_action_names(env, names)),
         "states": states,
         "tolerance": tolerance,
         "usually": usually,
@@ -147,6 +147,19 @@ def discover(
         return search.run()
     except MemberChanged as error:
         return search.run(share=False, steps=error.steps)
+
+
+def _action_names(env: gym.Env[Any, Any], names: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the names of an environment's actions, which must be valid in a prior."""
+    found = names_or_numbers(env, names)
+    try:
+        return check_action_names(found)
+    except PriorError as error:
+        raise PriorError(
+            f"the names of the environment's actions cannot be written in a prior: {error}. Pass "
+            f"other names of its {len(found)} actions, in the order of their numbers, as "
+            "names=[...] (--names on the command line, separated by commas)"
+        ) from None
 
 
 def _checked_minutes(minutes: float | None) -> float:

@@ -18,6 +18,7 @@ USUAL = 0.1
 # Of a table: the numbers of states in which a relation was tried and failed, and their ratio.
 COLUMNS = ("relation", "states", "fails in", "share [95%]", "")
 FEW_TRIALS = 50  # with fewer, the upper end of the interval is the rate of a relation
+LARGEST_RATE = 0.99  # of a relation that did not fail in every state
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,11 @@ class RelationCheck:
     met: tuple[int, int] | None = None
 
     @property
+    def failed(self) -> bool:
+        """Whether there was a violation, in the trials or among the states met."""
+        return bool(self.violations or (self.met and self.met[1]))
+
+    @property
     def rate(self) -> float:
         """The share of trials that are violations."""
         return self.violations / self.trials if self.trials else float("nan")
@@ -97,8 +103,8 @@ class RelationCheck:
     def prior_rate(self) -> float:
         """The rate of the relation in a prior, the share of states met in which it fails.
 
-        It is 0 if there was no violation anywhere, and the upper end of the 95% interval if there
-        were few trials, or if the only violations are near rare effects.
+        It is the upper end of the 95% interval if there were few trials, or if the only violations
+        are near rare effects. So it is 0 only if there was no violation in many trials.
 
         >>> RelationCheck((), (), 200, 40, met=(100, 8)).prior_rate
         0.08
@@ -106,9 +112,11 @@ class RelationCheck:
         0.036
         """
         trials, violations = self.met or (self.trials, self.violations)
-        if trials >= FEW_TRIALS and (violations or not self.violations):
+        if not self.failed:
+            trials = max(trials, self.trials)
+        if trials >= FEW_TRIALS and bool(violations) == self.failed:
             return float(f"{violations / trials:.4g}")
-        return float(f"{interval(violations, trials)[1]:.2g}")
+        return min(float(f"{interval(violations, trials)[1]:.2g}"), LARGEST_RATE)
 
     @property
     def verdict(self) -> str:
@@ -117,7 +125,7 @@ class RelationCheck:
         >>> [RelationCheck((), (), 200, n).verdict for n in (0, 1, 100, 200)]
         ['holds', 'usually holds', 'often fails', 'never holds']
         """
-        if not self.violations:
+        if not self.failed:
             return "holds"
         if self.violations == self.trials:
             return "never holds"

@@ -43,10 +43,15 @@ class StateSample:
     eventful: int  # number of states near rare effects
     rare: frozenset[int]  # actions with rare effects
     near: list[Snapshot]  # all visited states near rare effects
+    centres: list[Snapshot]  # states of rare effects, the first of each action first
     new: float  # share of the rollout steps from resets that led to a new key
     steps: int  # number of rollout steps
     first_effects: list[list[int]]  # per episode, the actions in the order of their first effects
     uses: list[tuple[int, int]]  # per action, its uses and its effects in rollouts from resets
+
+    def states_with_effects(self) -> list[Snapshot]:
+        """Return the states, with `centres` instead of some others near rare effects."""
+        return [*self.centres, *self.states][: self.eventful] + self.states[self.eventful :]
 
     def precedes(self, a: int, b: int) -> bool:
         """Return whether the first effect of action a usually comes before that of action b."""
@@ -68,7 +73,8 @@ def sample_states(
     new = len(rollouts.counts) / len(ordinary)
     searched = rollouts.from_rare_states(rollout // 2) if eventful else []
     effects = _rare_effects([*ordinary, *searched], probe.n_actions)
-    near = _near(probe, effects, rng) if eventful and effects else []
+    centres = _centres(probe, effects, rng) if eventful else {}
+    near = _near(probe, centres, rng)
     states = near[: round(eventful * count)]
     n_eventful = len(states)
     for i in rng.permutation(len(ordinary))[: count - n_eventful]:
@@ -78,8 +84,9 @@ def sample_states(
     uses = [(0, 0)] * probe.n_actions
     for t in ordinary:
         uses[t.action] = uses[t.action][0] + 1, uses[t.action][1] + t.changed
+    in_turn = [some[i] for i in range(EFFECTS) for some in centres.values() if i < len(some)]
     rare = frozenset(effects)
-    return StateSample(states, n_eventful, rare, near, new, steps, first_effects, uses)
+    return StateSample(states, n_eventful, rare, near, in_turn, new, steps, first_effects, uses)
 
 
 class _Rollouts:
@@ -136,16 +143,30 @@ def _rare_effects(transitions: list[Transition], n_actions: int) -> dict[int, li
     return {a: some for a, some in effects.items() if 0 < len(some) < RARE * len(uses[a])}
 
 
-def _near(
+def _centres(
     probe: Probe, effects: dict[int, list[Transition]], rng: np.random.Generator
+) -> dict[int, list[Snapshot]]:
+    """Return by action the states of some of its rare effects."""
+    return {
+        action: [
+            probe.after(some[i].snapshot, some[i].since)
+            for i in rng.permutation(len(some))[:EFFECTS]
+        ]
+        for action, some in effects.items()
+    }
+
+
+def _near(
+    probe: Probe, centres: dict[int, list[Snapshot]], rng: np.random.Generator
 ) -> list[Snapshot]:
-    """Return the states around some rare effects of each action, in random order."""
-    states: list[Snapshot] = []
-    others = [a for a in range(probe.n_actions) if a not in effects]
-    for transitions in effects.values():
-        for i in rng.permutation(len(transitions))[:EFFECTS]:
-            centre = probe.after(transitions[i].snapshot, transitions[i].since)
-            states += _neighbourhood(probe, centre, others)
+    """Return the states around rare effects, in random order."""
+    others = [a for a in range(probe.n_actions) if a not in centres]
+    states = [
+        state
+        for of_action in centres.values()
+        for centre in of_action
+        for state in _neighbourhood(probe, centre, others)
+    ]
     return [states[i] for i in rng.permutation(len(states))]
 
 

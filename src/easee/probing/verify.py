@@ -3,13 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations
 from typing import Any
 
 import gymnasium as gym
 
-from easee._utils.checks import checked_count, nearest
-from easee.envs.action_names import action_names, logger, names_or_numbers, order_note
+from easee._utils.checks import checked_count
+from easee.envs.action_names import action_names, logger, match_actions, names_or_numbers
 from easee.envs.copying import Env
 from easee.errors import ArgumentError, ArgumentTypeError
 from easee.priors.equivalences import Equivalences
@@ -53,13 +52,14 @@ class Verification(Evidence):
     @property
     def holds(self) -> bool:
         """Whether there was no violation."""
-        return not any(check.violations for check in self.relations)
+        return not any(check.failed for check in self.relations)
 
     @property
     def equivalences(self) -> Equivalences:
         """The prior with the measured rates; relations that failed in every state are left out."""
-        measured = [(check.left, check.right, check.prior_rate) for check in self.relations]
-        return Equivalences(self.prior.actions, [pair for pair in measured if pair[2] < 1.0])
+        kept = [check for check in self.relations if check.verdict != "never holds"]
+        pairs = [(check.left, check.right, check.prior_rate) for check in kept]
+        return Equivalences(self.prior.actions, pairs)
 
 
 def verify(
@@ -171,37 +171,13 @@ def _action_numbers(
     omega: Equivalences, env: Env, known: Names | None, rename: dict[str, str]
 ) -> tuple[dict[str, int], list[str]]:
     """Return the environment's number of each action of the prior, and a note on their order."""
-    for action in rename:
-        if action not in omega.actions:
-            raise ArgumentError(
-                f"expected an action of the prior to rename, found {action!r}: "
-                f"{nearest(action, omega.actions)}"
-            )
-    names = known or names_or_numbers(env)
-    numbers = {name.lower(): i for i, name in enumerate(names)}
-    mapping: dict[str, int] = {}
-    for action in omega.actions:
-        name = rename.get(action, action).lower()
-        if name in numbers:
-            mapping[action] = numbers[name]
-        elif known is None and len(names) == len(omega.actions) and not rename:
-            note = order_note(omega.actions, "the prior")
-            logger.warning(note)
-            return {action: i for i, action in enumerate(omega.actions)}, [note]
-        else:
-            raise ArgumentError(
-                f"the prior's action {action!r} is not one of the environment's: the prior has "
-                f"{', '.join(omega.actions)}, the environment {', '.join(names)}. Pass its name in "
-                f"the environment as rename={{{action!r}: ...}} (--rename {action}=... on the "
-                f"command line); {nearest(name, numbers)}"
-            )
-    for one, two in combinations(mapping, 2):
-        if mapping[one] == mapping[two]:
-            raise ArgumentError(
-                f"the prior's actions {one!r} and {two!r} would both be the environment's "
-                f"{names[mapping[one]]!r}: rename the other one, too"
-            )
-    return mapping, []
+    n_actions = int(env.action_space.n)  # type: ignore[attr-defined]
+    numbers, note = match_actions(
+        omega.actions, known, "the prior", n_actions=n_actions, rename=rename
+    )
+    if note is not None:
+        logger.warning(note)
+    return dict(zip(omega.actions, numbers, strict=True)), [] if note is None else [note]
 
 
 def _compare(setup: Setup, pair: tuple[Names, Names], u: Word, v: Word) -> RelationCheck:
@@ -209,7 +185,7 @@ def _compare(setup: Setup, pair: tuple[Names, Names], u: Word, v: Word) -> Relat
     trials = violations = truncated = 0
     met = [0, 0]
     counterexamples: list[Counterexample] = []
-    for i, start in enumerate(setup.sample.states):
+    for i, start in enumerate(setup.sample.states_with_effects()):
         left, right = setup.probe.after(start, u), setup.probe.after(start, v)
         if left.truncated or right.truncated:
             truncated += 1
@@ -232,7 +208,7 @@ def _compare_random(
     setup: Setup, pair: tuple[Names, Names], u: Word, v: Word, repeats: int
 ) -> RelationCheck:
     """Test in each state whether the outcomes of two words have the same distribution."""
-    probe, rng, states = setup.probe, setup.rng, setup.sample.states
+    probe, rng, states = setup.probe, setup.rng, setup.sample.states_with_effects()
     p_values: list[float] = []
     tested: list[Snapshot] = []
     repeated = False

@@ -404,6 +404,14 @@ def test_wrong_floors_and_strengths_are_rejected():
     for strength in (-1.0, lambda progress: -progress, float("nan")):
         with pytest.raises(easee.ArgumentError, match="reference_strength of at least 0"):
             gradient(rotation(2), TURNING, reference_strength=strength).learn(32)
+    for constant in (-1.0, float("nan")):  # without training
+        with pytest.raises(easee.ArgumentError, match="reference_strength of at least 0"):
+            gradient(rotation(2), TURNING, reference_strength=constant)
+    for value in ("1", None, [1, 2]):
+        with pytest.raises(easee.ArgumentTypeError, match="reference_strength as a number, or as"):
+            gradient(rotation(2), TURNING, reference_strength=value)
+    with pytest.raises(easee.ArgumentTypeError, match="that returns one, found 'x'"):
+        gradient(rotation(2), TURNING, reference_strength=lambda progress: "x").learn(32)
 
 
 def test_vector_environments_of_gymnasium_are_rejected():

@@ -224,10 +224,10 @@ def test_every_prior_fits_its_task():
         assert task.make_world().n_actions == task.n_actions
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["hard", "hard-search", "hard-search-minigrid", "hard-depth", "hard-ppo", "hard-ppo-search"],
-)
+SEARCHES = ["hard-search", "hard-search-minigrid", "hard-ppo-search", "hard-ppo-search-minigrid"]
+
+
+@pytest.mark.parametrize("name", ["hard", "hard-depth", "hard-ppo", *SEARCHES])
 def test_committed_results_belong_to_the_figure(name):
     store = Store(FIGURES[name], RESULTS / name)
     store.check_settings()
@@ -270,9 +270,16 @@ def test_the_parameters_of_the_rivals_are_the_best_of_their_search(name, chosen)
         assert max(means, key=means.__getitem__) == f"rival/{explorer}, {parameter} {value}"
 
 
-def test_the_weights_of_the_rivals_of_ppo_are_the_best_of_their_search():
-    for explorer, settings in ppo_training.RIVALS.items():
-        means = searched_means("hard-ppo-search", f"rival/{explorer}")
+@pytest.mark.parametrize(
+    ("name", "chosen"),
+    [
+        ("hard-ppo-search", ppo_training.RIVALS),
+        ("hard-ppo-search-minigrid", ppo_training.MINIGRID_RIVALS),
+    ],
+)
+def test_the_weights_of_the_rivals_of_ppo_are_the_best_of_their_search(name, chosen):
+    for explorer, settings in chosen.items():
+        means = searched_means(name, f"rival/{explorer}")
         same = {arm: mean for arm, mean in means.items() if "coefficient" not in arm}
         assert len(same) >= 5
         assert max(same, key=same.__getitem__) == f"rival/{explorer}, weight {settings['weight']:g}"

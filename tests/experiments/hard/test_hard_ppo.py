@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from easee.experiments.hard import measures, ppo_search, ppo_training
+from easee.experiments.hard import measures, ppo_training
 from easee.experiments.harness.runner import run_missing
 from easee.experiments.harness.store import Store
 from easee.experiments.registry import FIGURES
@@ -31,16 +31,23 @@ def test_a_small_run_has_a_table_and_a_picture(tmp_path):
     assert small.plot(rows, tmp_path)[0].stat().st_size > 10_000
 
 
-def test_the_chosen_coefficient_is_the_best_of_the_search():
-    rows = Store(FIGURES["hard-ppo-search"], RESULTS / "hard-ppo-search").read().rows
-    found = measures.measure_arms(rows, ppo_search.TOTAL)
+@pytest.mark.parametrize(
+    ("name", "seeds", "learner"),
+    [
+        ("hard-ppo-search", 30, ppo_training.LEARNER),
+        ("hard-ppo-search-minigrid", 10, ppo_training.MINIGRID_LEARNER),
+    ],
+)
+def test_the_chosen_coefficient_is_the_best_of_the_search(name, seeds, learner):
+    rows = Store(FIGURES[name], RESULTS / name).read().rows
+    found = measures.measure_arms(rows, FIGURES[name].config["steps"])
     means = {
         arm: np.mean(runs.whole)
         for arm, runs in found.items()
         if arm.startswith("plain/coefficient")
     }
-    assert all(len(found[arm].whole) == 30 for arm in means)
-    chosen = f"plain/coefficient {ppo_training.LEARNER['ent_coef']:g}"
+    assert all(len(found[arm].whole) == seeds for arm in means)
+    chosen = f"plain/coefficient {learner['ent_coef']:g}"
     assert max(means, key=means.__getitem__) == chosen
 
 

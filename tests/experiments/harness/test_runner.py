@@ -7,15 +7,19 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 import easee
 from easee.cli import app
 from easee.experiments.coverage import simulation
+from easee.experiments.harness import runner
+from easee.experiments.harness import store as store_module
 from easee.experiments.harness.backends import ClusterError, one_by_one
 from easee.experiments.harness.rows import ResultsError
 from easee.experiments.harness.runner import run_missing
@@ -52,6 +56,25 @@ def test_every_command_is_noted_once(tmp_path, monkeypatch):
         run(tmp_path, seeds=seeds)
     meta = json.loads((tmp_path / "meta.json").read_text())
     assert meta["command"] == "easee a && easee b --seeds 2"
+
+
+def test_nothing_to_do_is_said(tmp_path):
+    console = Console(record=True, width=200)
+    run(tmp_path, console=console)
+    assert "already" not in console.export_text()
+    run(tmp_path, console=console)
+    assert f"all 6 runs are in {tmp_path} already" in console.export_text()
+
+
+def test_late_reports_of_finished_runs_are_ignored():
+    runs = FIG3.runs(1)[:3]
+    with runner._progress(Console(quiet=True)) as progress:
+        bar = runner._Bar(progress, "fig3", runs, runs[1:])
+        bar.report(runs[1].key, 0.5)
+        assert progress.tasks[0].completed == 1.5
+        bar.finish(runs[1:])
+        bar.report(runs[1].key, 0.75)
+        assert progress.tasks[0].completed == progress.tasks[0].total == 3
 
 
 @pytest.mark.slow
@@ -201,6 +224,8 @@ def test_runs_that_another_process_finishes_meanwhile_are_kept(tmp_path, monkeyp
         store.add(late, measured)
         return read(self, parts)
 
+    # With locks, `add` would wait for `gather`.
+    monkeypatch.setattr(store_module, "locked", lambda folder: nullcontext())
     monkeypatch.setattr(Store, "_read", add_and_read)
     store.gather(FIG3.runs(2))
     monkeypatch.undo()

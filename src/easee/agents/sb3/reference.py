@@ -21,6 +21,7 @@ from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
 import easee.agents.sb3.fitting as fitting
+from easee._utils.checks import excerpt
 from easee.agents.compat import check_space
 from easee.agents.reference_policy import (
     FLOOR,
@@ -81,6 +82,8 @@ class ReferenceMixin(ExplorerLifecycle, OnPolicyAlgorithm):
         names: Sequence[str] | None = None,
         **kwargs: Any,
     ) -> None:
+        if not callable(reference_strength):
+            _checked_strength(reference_strength)
         self.reference_floor = reference_floor
         self.reference_strength = reference_strength
         self.predict_with_reference = False
@@ -216,12 +219,7 @@ class ReferenceMixin(ExplorerLifecycle, OnPolicyAlgorithm):
     def _strength(self) -> float:
         strength = self.reference_strength
         value = strength(self._current_progress_remaining) if callable(strength) else strength
-        if not np.isfinite(value) or value < 0:
-            raise ArgumentError(
-                f"expected a reference_strength of at least 0, found {value!r}: 1 is the "
-                "reference, 0 the uniform policy"
-            )
-        return float(value)
+        return _checked_strength(value)
 
     # --- evaluation ---------------------------------------------------------------------------
 
@@ -317,3 +315,22 @@ def _batch_size(observation: Any) -> int:
     if isinstance(observation, dict):
         observation = next(iter(observation.values()))
     return len(observation)
+
+
+def _checked_strength(value: Any) -> float:
+    """Return an exponent of the reference as a float."""
+    try:
+        number = None if isinstance(value, str | bytes) else float(value)
+    except (TypeError, ValueError):
+        number = None
+    if number is None:
+        raise ArgumentTypeError(
+            "expected reference_strength as a number, or as a function of the remaining progress "
+            f"that returns one, found {excerpt(repr(value))}"
+        )
+    if not np.isfinite(number) or number < 0:
+        raise ArgumentError(
+            f"expected a reference_strength of at least 0, found {number}: 1 is the reference, 0 "
+            "the uniform policy"
+        )
+    return number

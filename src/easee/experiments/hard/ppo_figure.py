@@ -6,9 +6,12 @@ from easee.experiments.hard.comparison import Comparison
 from easee.experiments.hard.ppo_training import (
     BACKEND,
     LEARNER,
+    MINIGRID_LEARNER,
+    MINIGRID_RIVALS,
     REFERENCES,
     RIVALS,
     STEPS,
+    rivals_of,
 )
 from easee.experiments.hard.tasks import BINS, TASKS
 
@@ -22,11 +25,13 @@ COMPARISON = Comparison(
     backend=BACKEND,
     config={
         "learner": dict(LEARNER),
+        "learner on MiniGrid": dict(MINIGRID_LEARNER),
         "bins": BINS,
-        "rivals": RIVALS,
+        "rivals": dict(RIVALS),
+        "rivals on MiniGrid": dict(MINIGRID_RIVALS),
         "tasks": {name: task.knowledge for name, task in TASKS.items()},
     },
-    settings=dict.fromkeys(TASKS, RIVALS),
+    settings={name: rivals_of(task) for name, task in TASKS.items()},
 )
 make_figure = COMPARISON.figure
 FIGURE = make_figure()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from easee.experiments.hard.arms import discovered, make_bonus
-from easee.experiments.hard.tasks import BINS, TASKS
+from easee.experiments.hard.tasks import BINS, TASKS, HardTask, Rivals
 from easee.experiments.hard.training import check_extras, measured
 from easee.experiments.harness.explorers import agent_seed, policy_of
 from easee.experiments.harness.figure import Measured, Run
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from easee.explorers.jax import Tables
     from easee.policy import ExplorationPolicy
 
-# For `easee.agents.population.PpoSettings`; chosen for plain PPO by `easee run hard-ppo-search`.
+# For `easee.agents.population.PpoSettings`. The coefficients are chosen for plain PPO by
+# `easee run hard-ppo-search` and, for the images of MiniGrid, `easee run hard-ppo-search-minigrid`.
 LEARNER: Mapping[str, Any] = {
     "n_envs": 16,
     "n_steps": 128,
@@ -27,18 +28,21 @@ LEARNER: Mapping[str, Any] = {
     "learning_rate": 5e-4,
     "ent_coef": 0.1,
 }
-RIVALS = {"count": {"weight": 0.01}, "rnd": {"weight": 0.01}}  # by `hard-ppo-search`
+MINIGRID_LEARNER: Mapping[str, Any] = {**LEARNER, "ent_coef": 0.0}
+# Weights of the rivals, from the same two searches.
+RIVALS: Rivals = {"count": {"weight": 0.01}, "rnd": {"weight": 0.01}}
+MINIGRID_RIVALS: Rivals = {"count": {"weight": 0.001}, "rnd": {"weight": 0.003}}
 STEPS = {  # of training
     "goal-31": 200_000,
     "goal-51": 300_000,
     "goal-101": 1_000_000,
     "doorkey": 1_600_000,
     "MiniGrid-Empty-16x16-v0": 100_000,
-    "MiniGrid-DoorKey-8x8-v0": 2_000_000,
+    "MiniGrid-DoorKey-8x8-v0": 1_000_000,
     "MiniGrid-DoorKey-16x16-v0": 4_000_000,
-    "MiniGrid-FourRooms-v0": 2_000_000,
-    "MiniGrid-Unlock-v0": 1_000_000,
-    "MiniGrid-KeyCorridorS3R1-v0": 1_000_000,
+    "MiniGrid-FourRooms-v0": 500_000,
+    "MiniGrid-Unlock-v0": 300_000,
+    "MiniGrid-KeyCorridorS3R1-v0": 500_000,
 }
 REFERENCES = names("plain", "count", "rnd", "exact", "usual", "discovered")
 PLAYED = 32_000  # steps of the evaluation after training
@@ -48,6 +52,16 @@ PLAYS = {  # metrics of the evaluation, and the arguments of `PpoPopulation.play
     "success of the network alone": {"reference": False},
     "success of the network's best actions": {"reference": False, "greedy": True},
 }
+
+
+def learner_of(task: HardTask) -> Mapping[str, Any]:
+    """Return the hyperparameters of PPO on a task."""
+    return MINIGRID_LEARNER if task.convolutions else LEARNER
+
+
+def rivals_of(task: HardTask) -> Rivals:
+    """Return the parameters of the rivals on a task."""
+    return MINIGRID_RIVALS if task.convolutions else RIVALS
 
 
 def make_reference(settings: Mapping[str, Any], seed: int) -> Tables | ExplorationPolicy:
@@ -74,7 +88,7 @@ def make_population(runs: list[Run]) -> PpoPopulation:
         task.make_world(),
         [make_reference(run.settings, run.seed) for run in runs],
         list(map(agent_seed, runs)),
-        PpoSettings(settings["steps"], **(dict(LEARNER) | settings.get("learner", {}))),
+        PpoSettings(settings["steps"], **{**learner_of(task), **settings.get("learner", {})}),
         ActorCritic(body),
         bins=BINS,
         bonus=make_bonus(settings),

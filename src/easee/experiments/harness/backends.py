@@ -6,8 +6,16 @@ import signal
 import socket
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +52,11 @@ class LocalProcesses:
         """Accept any runs."""
 
     def execute(self, runs: list[Run], options: Options, monitor: Monitor) -> Iterator[list[Done]]:
-        """Do runs and yield each when it is done."""
+        """Do runs and yield each when it is done.
+
+        If a run fails, no other run is started, and those in other processes are finished before
+        the error is raised.
+        """
         jobs = min(options.jobs or os.cpu_count() or 1, len(runs))
         if jobs > 1:
             yield from self._in_processes(runs, jobs, monitor)
@@ -62,20 +74,44 @@ class LocalProcesses:
         ) as pool:
             before = set(multiprocessing.active_children())
             try:
-                with _blocking_interrupts():  # the processes start here
-                    waiting = {pool.submit(self.measure, run): run for run in runs}
-                while waiting:
-                    done, _ = wait(waiting, timeout=PAUSE, return_when=FIRST_COMPLETED)
+                for batch in _do_in_pool(pool, self.measure, runs, jobs):
                     while not reports.empty():
                         monitor.report(*reports.get())
-                    for future in done:
-                        yield [(waiting.pop(future), future.result())]
+                    if batch:
+                        yield batch
             except (KeyboardInterrupt, GeneratorExit):
                 for process in set(multiprocessing.active_children()) - before:
                     process.terminate()
                 raise
             finally:
                 pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _do_in_pool(
+    pool: Executor, measure: Measure, runs: list[Run], jobs: int
+) -> Iterator[list[Done]]:
+    """Do runs in a pool with a number of workers; yield often, and what was done since.
+
+    No more runs are submitted than there are workers, because a pool of processes starts even
+    those that are cancelled if they are the next in its queue.
+    """
+    left = deque(runs)
+    waiting: dict[Future[Measured], Run] = {}
+    errors: list[BaseException] = []
+    while waiting or (left and not errors):
+        try:
+            with _blocking_interrupts():  # the processes start here
+                while left and not errors and len(waiting) < jobs:
+                    run = left.popleft()
+                    waiting[pool.submit(measure, run)] = run
+        except BrokenExecutor as error:  # a process was killed; others may have finished before
+            errors.append(error)
+        done, _ = wait(waiting, timeout=PAUSE, return_when=FIRST_COMPLETED)
+        ended = [(waiting.pop(future), future) for future in done]
+        errors += [found for _, future in ended if (found := future.exception()) is not None]
+        yield [(run, future.result()) for run, future in ended if future.exception() is None]
+    if errors:
+        raise errors[0]
 
 
 @contextmanager

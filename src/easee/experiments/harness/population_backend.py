@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 INTERVAL = 2.0  # seconds between two progress reports
 PAUSE = 60.0  # least number of seconds between two checkpoints
+INSTANT = 1e-6  # least time that steps are assumed to take; a coarse clock may show none
 WORTH = 20.0  # least time between two checkpoints, in multiples of the time to write one
 MAX_RUNS_ON_CPU = 8  # more are slower there, see benchmarks/runs_per_program.py
 
@@ -111,7 +112,8 @@ def _advancing(
         began = time.monotonic()
         curves = population.advance(steps)
         now = time.monotonic()
-        steps = max(1, min(round(steps * INTERVAL / (now - began)), 4 * steps))
+        seconds = max(now - began, INSTANT)
+        steps = max(1, min(round(steps * INTERVAL / seconds), 4 * steps))
         late = limit is not None and now > limit
         due = (late or now - written > wait) and not population.finished
         if due:

@@ -83,6 +83,12 @@ def run_missing(
                     store.add(run, measured)
                 store.note_machine(len(batch), _device(backend))
                 bar.finish([run for run, _ in batch])
+    else:
+        _print(
+            console,
+            f"all {len(runs):,} runs are in {folder} already: choose another folder with --out to "
+            "repeat them, or discard them with --force",
+        )
     return store.gather(figure.runs(max(seeds, figure.seeds)))
 
 
@@ -104,12 +110,14 @@ class _Bar:
 
     def __init__(self, progress: Progress, name: str, runs: list[Run], todo: list[Run]) -> None:
         self.progress = progress
-        self.finished = len(runs) - len(todo)
+        self.finished = {run.key for run in runs} - {run.key for run in todo}
         self.shares: dict[Key, float] = {}
-        self.task = progress.add_task(name, total=len(runs), completed=self.finished)
+        self.task = progress.add_task(name, total=len(runs), completed=len(self.finished))
 
     def report(self, key: Key, share: float) -> None:
         """Show the share of a run that is done."""
+        if key in self.finished:  # reports of other processes may arrive late
+            return
         self.shares[key] = share
         self._update()
 
@@ -117,11 +125,11 @@ class _Bar:
         """Show that runs are finished."""
         for run in runs:
             self.shares.pop(run.key, None)
-        self.finished += len(runs)
+            self.finished.add(run.key)
         self._update()
 
     def _update(self) -> None:
-        completed = self.finished + min(sum(self.shares.values()), len(self.shares))
+        completed = len(self.finished) + min(sum(self.shares.values()), len(self.shares))
         self.progress.update(self.task, completed=completed)
 
 

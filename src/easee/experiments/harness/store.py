@@ -13,8 +13,8 @@ import hashlib
 import json
 import platform
 import shutil
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -191,7 +191,9 @@ class Store:
     @_naming_the_folder
     def add(self, run: Run, measured: Measured) -> None:
         """Write the rows of a finished run."""
-        with replacing(self._part(run.key)) as file:
+        self.folder.mkdir(parents=True, exist_ok=True)  # if it was removed since it was opened
+        # The lock keeps `gather` from removing `parts` before the file is in it.
+        with locked(self.folder), replacing(self._part(run.key)) as file:
             file.write(write_part(self.figure.rows(run, measured)))
 
     def _part(self, key: Key) -> Path:
@@ -227,8 +229,9 @@ class Store:
     @_naming_the_folder
     def shown(self) -> list[Row]:
         """Return the rows that `show` wrote of runs that are still unfinished."""
-        done = {row.key for row in self.read().rows}
-        rows = read_csv(self.partial, self.figure.name).rows
+        with _locked_if_possible(self.folder):
+            done = {row.key for row in self._read(self._part_files()).rows}
+            rows = read_csv(self.partial, self.figure.name).rows
         return [row for row in rows if row.key not in done]
 
     @_naming_the_folder
@@ -237,7 +240,8 @@ class Store:
 
         Damaged runs are left out, so that they count as missing.
         """
-        return self._read(self._part_files())
+        with _locked_if_possible(self.folder):
+            return self._read(self._part_files())
 
     def _part_files(self) -> list[Path]:
         return sorted(self.parts.glob("*.csv"))
@@ -259,9 +263,10 @@ class Store:
     @_naming_the_folder
     def missing(self, runs: Iterable[Run]) -> list[Run]:
         """Return the runs that are not done yet."""
-        parts = self._part_files()
-        done = {row.key for row in self._read(parts).rows}
-        empty = {path for path in parts if self._is_empty(path)}
+        with _locked_if_possible(self.folder):
+            parts = self._part_files()
+            done = {row.key for row in self._read(parts).rows}
+            empty = {path for path in parts if self._is_empty(path)}
         return [run for run in runs if run.key not in done and self._part(run.key) not in empty]
 
     def _is_empty(self, part: Path) -> bool:
@@ -277,7 +282,7 @@ class Store:
         """
         keys = [run.key for run in runs]
         path = self.parts / f"{_digest(keys)}.npz"
-        with replacing(path.with_suffix(".json")) as file:
+        with locked(self.folder), replacing(path.with_suffix(".json")) as file:
             file.write(json.dumps(keys).encode())
         return path
 
@@ -323,6 +328,15 @@ class Store:
             self.partial.unlink(missing_ok=True)
         with suppress(OSError):  # not empty
             self.parts.rmdir()
+
+
+@contextmanager
+def _locked_if_possible(folder: Path) -> Iterator[None]:
+    """Lock a folder to read it, unless it is missing or its file system has no locks."""
+    with ExitStack() as stack:
+        with suppress(OSError):
+            stack.enter_context(locked(folder))
+        yield
 
 
 def _of_its_run(path: Path, part: Results) -> Results:

@@ -86,12 +86,12 @@ def table(comparison: Comparison, measure: Measure, methods: Iterable[str] = ())
     return markdown(lines)
 
 
-def means_table() -> str:
-    """Return a table of the means over the tasks of `hard`, with a line for each method."""
-    rows = _rows(DQN.figure())
-    means = [line for line in DQN.table(rows) if line[0].startswith("mean of")]
+def means_table(comparison: Comparison) -> str:
+    """Return a table of the means over the tasks, with a line for each method."""
+    figure = comparison.figure()
+    means = [line for line in figure.table(_rows(figure)) if line[0].startswith("mean of")]
     header = [
-        f"{means[0][0]}, {DQN.figure().seeds} seeds each",
+        f"{means[0][0]}, {figure.seeds} seeds each",
         "success, last tenth",
         "success, whole training",
     ]
@@ -161,12 +161,13 @@ TABLES: dict[str, Callable[[], str]] = {
     "hard, in short": lambda: table(DQN, STEPS, SHORT),
     "hard, steps": lambda: table(DQN, STEPS),
     "hard, last tenth": lambda: table(DQN, LAST),
-    "hard, means": means_table,
+    "hard, means": lambda: means_table(DQN),
     "hard-depth": depth_table,
     "catcher-readings": readings_table,
     "priors": priors_table,
     "hard-ppo, steps": lambda: table(PPO, STEPS),
     "hard-ppo, last tenth": lambda: table(PPO, LAST),
+    "hard-ppo, means": lambda: means_table(PPO),
 }
 
 

@@ -1,5 +1,5 @@
 import time
-from concurrent.futures import BrokenExecutor, Executor, Future
+from concurrent.futures import BrokenExecutor, Future
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,8 +15,8 @@ from easee.experiments.registry import FIGURES
 RUNS = [Run("a", seed) for seed in range(6)]
 
 
-class AtOnce(Executor):
-    """Does everything when it is submitted, so that all is done at the next look."""
+class AtOnce:
+    """A pool that does everything when it is submitted, so that all is done at the next look."""
 
     def __init__(self, broken_after=10):
         self.broken_after = broken_after
@@ -26,7 +26,7 @@ class AtOnce(Executor):
         if self.submitted == self.broken_after:
             raise BrokenExecutor("a process was killed")
         self.submitted += 1
-        future = Future()
+        future: Future[object] = Future()
         try:
             future.set_result(function(*args))
         except ZeroDivisionError as error:
@@ -97,14 +97,14 @@ def test_a_failing_run_does_not_discard_those_in_flight(tmp_path):
     assert sorted(path.name for path in tmp_path.glob("started *")) == ["started 0", "started 1"]
 
 
-def raise_in_first(run):
+def raise_in_second(run):
     if run.seed == 1:
         raise ZeroDivisionError
     return [(1, "unique states", float(run.seed))]
 
 
 def test_in_one_process_the_first_error_ends_all(tmp_path):
-    figure = replace(FIGURES["fig3"], runs=lambda n: RUNS, backends=one_by_one(raise_in_first))
+    figure = replace(FIGURES["fig3"], runs=lambda n: RUNS, backends=one_by_one(raise_in_second))
     with pytest.raises(ZeroDivisionError):
         run_missing(figure, tmp_path, seeds=1, jobs=1)
     assert Store(figure, tmp_path).missing(RUNS) == RUNS[1:]

@@ -26,12 +26,17 @@ def store(tmp_path):
     return store
 
 
-def start_gathering(store):
-    """Let another process gather, as far as it can get now."""
-    other = threading.Thread(target=Store(FIG3, store.folder).gather, args=(RUNS,))
-    other.start()
-    other.join(WHILE_LOCKED)
-    return other
+class Gatherer(threading.Thread):
+    """Another process, which gathers once."""
+
+    def __init__(self, store):
+        super().__init__(target=Store(FIG3, store.folder).gather, args=(RUNS,))
+
+    def begin(self):
+        """Gather as far as possible now, unless it has begun already."""
+        if self.ident is None:
+            self.start()
+            self.join(WHILE_LOCKED)
 
 
 @pytest.mark.parametrize(
@@ -57,37 +62,33 @@ def test_runs_are_used_by_one_process_at_a_time(store, use):
 
 
 def test_another_process_cannot_gather_while_runs_are_read(store, monkeypatch):
-    others = []
+    other = Gatherer(store)
     list_parts = Store._part_files
 
     def list_and_gather(self):
         parts = list_parts(self)
-        if not others:
-            others.append(None)  # the other process lists them too
-            others.append(start_gathering(self))
+        other.begin()
         return parts
 
     monkeypatch.setattr(Store, "_part_files", list_and_gather)
     found = store.read()
-    others[1].join()
+    other.join()
     assert found.problems == [] and {row.key for row in found.rows} == {RUNS[0].key}
     assert store.missing(RUNS) == RUNS[1:] and not store.parts.exists()
 
 
 def test_another_process_cannot_remove_the_folder_that_a_run_is_written_to(store, monkeypatch):
-    others = []
+    other = Gatherer(store)
     token = secrets.token_hex
 
     def gather_and_name(size):
         """Name a temporary file; its folder exists by now."""
-        if not others:
-            others.append(None)
-            others.append(start_gathering(store))
+        other.begin()
         return token(size)
 
     monkeypatch.setattr(secrets, "token_hex", gather_and_name)
     store.add(RUNS[1], MEASURED)
-    others[1].join()
+    other.join()
     assert store.missing(RUNS) == RUNS[2:]
 
 

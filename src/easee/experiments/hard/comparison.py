@@ -133,7 +133,9 @@ class Comparison:
             steps_axis(each)
             each.set(xlim=(0, total), ylim=(-0.02, 1.02))
         figure.supylabel("share of successful episodes")
-        add_legend(figure, axes, self.labels.values(), empty=empty if columns == 2 else ())
+        # A narrow panel has no room for the legend.
+        room = empty if columns == 2 or len(empty) > 1 else ()
+        add_legend(figure, axes, self.labels.values(), empty=room)
         seeds = seeds_of_arms(rows)
         figure.supxlabel(f"steps in the environment, {seeds}")
         return {self.name: figure}

@@ -113,14 +113,17 @@ def error_bars(estimates: Sequence[Estimate]) -> list[list[float]]:
 def add_legend(
     figure: Any, axes: Iterable[Any], order: Iterable[str], *, empty: Sequence[Any] = ()
 ) -> None:
-    """Add one legend for several axes, in an empty panel or else above all of them."""
+    """Add one legend for several axes, in the empty panels or else above all of them."""
     handles: dict[str, Any] = {}
     for each in axes:
         for handle, label in zip(*each.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
     shown = {label: handles[label] for label in order if label in handles}
     if empty:
-        empty[0].legend(shown.values(), shown, loc="center", fontsize=SMALL)
+        wide = len(empty) > 1
+        place = "center left" if wide else "center"
+        legend = empty[0].legend(shown.values(), shown, loc=place, fontsize=SMALL)
+        legend.set_in_layout(not wide)  # otherwise its panel would become as wide
     else:
         characters = sum(len(label) + 8 for label in shown)  # 8 for the line before a label
         columns = len(shown) if characters <= MOST_CHARACTERS else 2
@@ -130,7 +133,18 @@ def add_legend(
 def steps_axis(axes: Any) -> None:
     """Label the x axis with a few numbers of steps, written as 50k."""
     axes.xaxis.set_major_locator(_locator(4))
-    axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:,.0f}k" if x else "0")
+    axes.xaxis.set_major_formatter(lambda x, _: steps_text(x))
+
+
+def steps_text(steps: float) -> str:
+    """Return a number of steps in few characters.
+
+    >>> [steps_text(x) for x in (0, 50_000, 1_000_000, 1_500_000)]
+    ['0', '50k', '1M', '1.5M']
+    """
+    if steps >= 1e6:
+        return f"{steps / 1e6:g}M"
+    return f"{steps / 1e3:g}k" if steps else "0"
 
 
 def _locator(most: int) -> Any:

@@ -68,3 +68,10 @@ def test_easee_pays_as_the_reference_of_ppo():
     # Most runs of plain PPO do not get to 90% within the whole training.
     assert np.isinf(doorkey["plain"].median_steps)
     assert doorkey["usual"].median_steps <= ppo_training.STEPS["doorkey"] / 4
+
+
+def test_easee_solves_the_stock_doorkey_where_most_runs_of_ppo_do_not():
+    runs = committed_measures("MiniGrid-DoorKey-8x8-v0")
+    assert {len(of_arm.last) for of_arm in runs.values()} == {30}
+    assert min(runs[name].share_solved for name in ("usual", "discovered")) >= 0.9
+    assert max(runs[name].share_solved for name in ("plain", "count", "rnd")) <= 0.3

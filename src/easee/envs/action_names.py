@@ -69,7 +69,7 @@ def vector_action_names(
     space, inner = envs.single_action_space, envs.unwrapped
     if names is not None:
         return checked_names(names, space)
-    if (own := _vector_s_own_names(envs)) is not None:
+    if (own := _own_names(envs)) is not None:
         return own
     if getattr(inner, "envs", ()):
         return _fitting(action_names(inner.envs[0]), space)  # type: ignore[attr-defined]
@@ -258,7 +258,7 @@ def _same_action(
     )
 
 
-def _vector_s_own_names(envs: VectorEnv[Any, Any, Any]) -> tuple[str, ...] | None:
+def _own_names(envs: VectorEnv[Any, Any, Any]) -> tuple[str, ...] | None:
     """Return `action_names` of vector environments or of the outermost wrapper that has them."""
     layer: Any = envs
     names = _fitting(getattr(layer, "action_names", None), envs.single_action_space)

@@ -138,6 +138,6 @@ def test_the_sensitivity_of_ppo_is_drawn_from_any_arms():
         for seed in range(2)
         for step in (4_000, 200_000)
     ]
-    left, right = draw("hard-ppo-sensitivity", rows).axes
-    assert [len(axes.get_lines()) for axes in (left, right)] == [2, 1]
-    assert right.get_lines()[0].get_color() == METHODS["plain"].colour
+    panels = draw("hard-ppo-sensitivity", rows).axes
+    assert [len(axes.get_lines()) for axes in panels] == [2, 1, 0]
+    assert panels[1].get_lines()[0].get_color() == METHODS["plain"].colour

@@ -7,6 +7,7 @@ from typing import Any
 from easee.experiments.hard.measures import measure_arms
 from easee.experiments.hard.ppo_training import BACKEND, LEARNER, PLAYS
 from easee.experiments.hard.tasks import BINS
+from easee.experiments.hard.tasks import TASKS as HARD_TASKS
 from easee.experiments.harness.figure import Figure, Row, runs_of
 from easee.experiments.harness.plots import add_legend, curve, panels
 from easee.experiments.harness.rows import seeds_of_arms
@@ -14,7 +15,7 @@ from easee.experiments.harness.statistics import cell, mean_interval
 from easee.viz.labels import label_ticks
 from easee.viz.style import METHODS, Look, shades
 
-TASKS = {"goal-31": 200_000, "doorkey": 500_000}  # steps of training
+TASKS = {"goal-31": 200_000, "doorkey": 500_000, "MiniGrid-DoorKey-8x8-v0": 500_000}  # steps
 COEFFICIENTS = (0.003, 0.01, 0.03, 0.1)
 FLOORS = (0.1, 0.3)
 FADED = {"reference_final_strength": 0.0}
@@ -56,7 +57,7 @@ def table(rows: list[Row]) -> list[list[str]]:
 
 def draw(rows: list[Row]) -> dict[str, Any]:
     """Draw the mean success over training by coefficient, one panel per task."""
-    figure, axes, _ = panels(len(TASKS), height=3.6, sharey=True)
+    figure, axes, _ = panels(len(TASKS), columns=len(TASKS), height=3.6, sharey=True)
     looks = _looks()
     for each, task in zip(axes, TASKS, strict=True):
         of_task = [row for row in rows if row.arm.startswith(f"{task}/")]
@@ -68,7 +69,7 @@ def draw(rows: list[Row]) -> dict[str, Any]:
                 curve(each, shown, means, look)
         label_ticks(each, COEFFICIENTS)
         each.margins(x=0.12)  # keeps the labels of neighbouring panels apart
-        each.set(title=f"{task}, {TASKS[task]:,} steps", ylim=(0, 1))
+        each.set(title=f"{HARD_TASKS[task].title}\n{TASKS[task]:,} steps", ylim=(0, 1))
     axes[0].set_ylabel("mean success over training")
     add_legend(figure, axes, [look.name for look in looks.values()])
     seeds = seeds_of_arms(rows)

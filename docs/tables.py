@@ -17,7 +17,7 @@ import easee
 from easee import priors
 from easee.experiments.deep import catcher_readings, dqn
 from easee.experiments.deep.tasks import CATCHER, READINGS
-from easee.experiments.hard import depth
+from easee.experiments.hard import depth, ppo_sensitivity
 from easee.experiments.hard.comparison import Comparison, steps_to_success
 from easee.experiments.hard.figure import COMPARISON as DQN
 from easee.experiments.hard.measures import Runs
@@ -128,6 +128,19 @@ def readings_table() -> str:
     return markdown(lines)
 
 
+def sensitivity_table(task: str) -> str:
+    """Return a table with a line for each coefficient of PPO on a task, and a column per arm."""
+    _, *lines = ppo_sensitivity.table(_rows(ppo_sensitivity.FIGURE))
+    cells = {(arm, c): last for name, arm, c, last, *_ in lines if name == task}
+    plain, fading = ppo_sensitivity.PLAIN, ppo_sensitivity.FADING
+    arms = sorted({arm for arm, _ in cells}, key=lambda arm: (arm != plain, arm == fading, arm))
+    titles = ["PPO" if arm == plain else arm for arm in arms]
+    table = [["coefficient", *titles], ["---"] * (len(arms) + 1)]
+    for c in dict.fromkeys(c for _, c in cells):
+        table.append([c, *(cells[arm, c] for arm in arms)])
+    return markdown(table)
+
+
 def _rows(figure: Figure) -> list[Row]:
     return Store(figure, ROOT / "results" / (figure.folder or figure.name)).read().rows
 
@@ -168,6 +181,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "hard-ppo, steps": lambda: table(PPO, STEPS),
     "hard-ppo, last tenth": lambda: table(PPO, LAST),
     "hard-ppo, means": lambda: means_table(PPO),
+    "hard-ppo-sensitivity, DoorKey": lambda: sensitivity_table("doorkey"),
+    "hard-ppo-sensitivity, DoorKey-8x8": lambda: sensitivity_table("MiniGrid-DoorKey-8x8-v0"),
 }
 
 

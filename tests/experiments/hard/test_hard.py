@@ -227,7 +227,9 @@ def test_every_prior_fits_its_task():
 SEARCHES = ["hard-search", "hard-search-minigrid", "hard-ppo-search", "hard-ppo-search-minigrid"]
 
 
-@pytest.mark.parametrize("name", ["hard", "hard-depth", "hard-ppo", *SEARCHES])
+@pytest.mark.parametrize(
+    "name", ["hard", "hard-depth", "hard-ppo", "hard-ppo-sensitivity", *SEARCHES]
+)
 def test_committed_results_belong_to_the_figure(name):
     store = Store(FIGURES[name], RESULTS / name)
     store.check_settings()

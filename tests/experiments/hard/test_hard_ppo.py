@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from easee.experiments.hard import measures, ppo_training
+from easee.experiments.hard import measures, ppo_sensitivity, ppo_training
 from easee.experiments.harness.runner import run_missing
 from easee.experiments.harness.store import Store
 from easee.experiments.registry import FIGURES
@@ -75,3 +75,14 @@ def test_easee_solves_the_stock_doorkey_where_most_runs_of_ppo_do_not():
     assert {len(of_arm.last) for of_arm in runs.values()} == {30}
     assert min(runs[name].share_solved for name in ("usual", "discovered")) >= 0.9
     assert max(runs[name].share_solved for name in ("plain", "count", "rnd")) <= 0.3
+
+
+def test_easee_is_ahead_of_ppo_at_every_coefficient():
+    figure = FIGURES["hard-ppo-sensitivity"]
+    rows = Store(figure, RESULTS / figure.name).read().rows
+    for task, steps in ppo_sensitivity.TASKS.items():
+        of_task = [row for row in rows if row.arm.startswith(f"{task}/")]
+        ends = {a: np.mean(runs.last) for a, runs in measures.measure_arms(of_task, steps).items()}
+        for coefficient in ppo_sensitivity.COEFFICIENTS:
+            plain = ends[f"{task}/{ppo_sensitivity.PLAIN}/{coefficient:g}"]
+            assert ends[f"{task}/floor 0.1/{coefficient:g}"] > plain

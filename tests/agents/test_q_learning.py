@@ -30,7 +30,7 @@ def corridor(length=6, max_steps=40):
 
 
 class Always(gym.Wrapper):
-    """Executes the first action whatever is asked for, and says so."""
+    """Executes the first action instead of any other, and reports that."""
 
     def step(self, action):
         *rest, info = self.env.step(0)

@@ -150,7 +150,7 @@ def match_actions(
 ) -> tuple[list[int], str | None]:
     """Return the environment's number of each action, and a note if they are taken in order.
 
-    Actions are matched by name: exactly, or else ignoring case where only one name is equal then.
+    Names match exactly, or ignoring case if only one name matches that way.
     Actions that are all numbers, and not all names, mean themselves.
 
     Args:

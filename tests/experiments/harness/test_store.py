@@ -27,13 +27,13 @@ def store(tmp_path):
 
 
 class Gatherer(threading.Thread):
-    """Another process, which gathers once."""
+    """Simulates another process that gathers the folder once."""
 
     def __init__(self, store):
         super().__init__(target=Store(FIG3, store.folder).gather, args=(RUNS,))
 
     def begin(self):
-        """Gather as far as possible now, unless it has begun already."""
+        """Start gathering, unless it was started before."""
         if self.ident is None:
             self.start()
             self.join(WHILE_LOCKED)
@@ -82,7 +82,7 @@ def test_another_process_cannot_remove_the_folder_that_a_run_is_written_to(store
     token = secrets.token_hex
 
     def gather_and_name(size):
-        """Name a temporary file; its folder exists by now."""
+        """Return the name of a temporary file; called after its folder was created."""
         other.begin()
         return token(size)
 

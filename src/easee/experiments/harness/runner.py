@@ -3,7 +3,7 @@
 import platform
 import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from easee._utils.checks import checked_count
 from easee.errors import ArgumentError
 from easee.experiments.harness.figure import (
+    Done,
     Figure,
     Key,
     Monitor,
@@ -79,9 +80,7 @@ def run_missing(
             bar = _Bar(progress, figure.name, runs, todo)
             monitor = Monitor(bar.report, store.checkpoint, store.show)
             for batch in executor.execute(todo, options, monitor):
-                for run, measured in batch:
-                    store.add(run, measured)
-                store.note_machine(len(batch), _device(backend))
+                _add(store, batch, _device(backend))
                 bar.finish([run for run, _ in batch])
     else:
         _print(
@@ -90,6 +89,13 @@ def run_missing(
             "repeat them, or discard them with --force",
         )
     return store.gather(figure.runs(max(seeds, figure.seeds)))
+
+
+def _add(store: Store, batch: Sequence[Done], device: str) -> None:
+    """Write the rows of runs that a device has finished."""
+    for run, measured in batch:
+        store.add(run, measured)
+    store.note_machine(len(batch), device)
 
 
 def _print(console: Console, text: str) -> None:
